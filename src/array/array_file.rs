@@ -9,7 +9,7 @@ use super::pieces::{Columns, Distinct, Piece};
 use super::{MappedArray, MappedArrayMut, OpenOptions, Place};
 use crate::dtype::literal::tuple;
 use crate::element::Element;
-use crate::error::invariant::{to_u64, to_usize};
+use crate::error::invariant::to_u64;
 use crate::error::{Result, ShapeError, SystemError, memory};
 use crate::layout::{Layout, Order};
 use crate::npy::Header;
@@ -19,9 +19,6 @@ use crate::source::planner::Planner;
 use crate::source::storage::Storage;
 use crate::source::{file, platform, ranges};
 use crate::view::{AxisSlices, Index};
-
-/// The most pieces read by one call, which bounds the list of them.
-pub(super) const BATCH: usize = 1 << 14;
 
 /// A `.npy` file that is read on request instead of mapped.
 ///
@@ -456,16 +453,9 @@ impl ArrayFile {
 
     /// Reads pieces, in turn.
     fn gather(&self, pieces: impl IntoIterator<Item = Piece>, out: &mut [u8]) -> Result<()> {
-        let (mut pieces, mut out) = (pieces.into_iter().peekable(), out);
-        while pieces.peek().is_some() {
-            let batch = pieces.by_ref().take(BATCH).map(|piece| self.file_range(piece));
-            let batch: Vec<_> = batch.collect();
-            let nbytes = batch.iter().map(ranges::len).sum();
-            let (own, rest) = out.split_at_mut(to_usize(nbytes));
-            self.storage.read_ranges(&batch, own)?;
-            out = rest;
-        }
-        Ok(())
+        let ranges = pieces.into_iter().map(|piece| self.file_range(piece));
+        ranges::batches(ranges, out)
+            .try_for_each(|(batch, out)| self.storage.read_ranges(&batch, out))
     }
 
     /// The bytes of a piece in the file.

@@ -1,13 +1,12 @@
 //! Reading rows in asynchronous programs.
 
-use std::ops::{Range, RangeBounds};
+use std::ops::RangeBounds;
 
 use super::MappedArrayMut;
 use super::advise::resolve_rows;
-use super::array_file::{ArrayFile, BATCH};
+use super::array_file::ArrayFile;
 use super::pieces::{Distinct, Piece};
 use crate::error::Result;
-use crate::error::invariant::to_usize;
 use crate::layout::{Layout, Order};
 use crate::source::map::MapMut;
 use crate::source::ranges;
@@ -94,17 +93,12 @@ impl ArrayFile {
     async fn copy_pieces_async(
         &self,
         layout: Layout,
-        mut pieces: impl Iterator<Item = Piece>,
+        pieces: impl Iterator<Item = Piece>,
     ) -> Result<MappedArrayMut> {
         let mut data = MapMut::anonymous(layout.nbytes())?.with_large_pages();
-        let mut out = data.as_mut();
-        while !out.is_empty() {
-            let batch: Vec<Range<u64>> =
-                pieces.by_ref().take(BATCH).map(|piece| self.file_range(piece)).collect();
-            let nbytes = to_usize(batch.iter().map(ranges::len).sum());
-            let (own, rest) = out.split_at_mut(nbytes);
-            self.storage.read_ranges_async(&batch, own).await?;
-            out = rest;
+        let ranges = pieces.map(|piece| self.file_range(piece));
+        for (batch, out) in ranges::batches(ranges, data.as_mut()) {
+            self.storage.read_ranges_async(&batch, out).await?;
         }
         Ok(self.copied(layout, data))
     }

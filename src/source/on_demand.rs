@@ -9,11 +9,8 @@ use super::map::{Map, MapMut};
 use super::pages::sealed::Pages as _;
 use super::ranges;
 use super::storage::Storage;
-use crate::error::invariant::{to_u64, to_usize};
+use crate::error::invariant::to_u64;
 use crate::error::{Result, SystemError};
-
-/// The most ranges read by one call, which bounds the list of them.
-const BATCH: usize = 1 << 14;
 
 /// A range of storage of which nothing is in memory yet.
 #[derive(Debug)]
@@ -69,23 +66,18 @@ impl OnDemand {
     }
 
     /// Reads ranges, each from a byte on and of a length, in turn.
-    #[inline]
     pub(crate) fn read(
         &self,
-        mut runs: impl Iterator<Item = (usize, usize)>,
+        runs: impl Iterator<Item = (usize, usize)>,
         len: usize,
     ) -> Result<Map> {
         let mut copy = MapMut::anonymous(len)?.with_large_pages();
-        let mut out = copy.as_mut();
-        while !out.is_empty() {
-            let batch = runs.by_ref().take(BATCH).map(|(start, len)| {
-                let start = self.offset + to_u64(start);
-                start..start + to_u64(len)
-            });
-            let batch: Vec<Range<u64>> = batch.collect();
-            let (own, rest) = out.split_at_mut(to_usize(batch.iter().map(ranges::len).sum()));
-            self.storage.read_ranges(&batch, own)?;
-            out = rest;
+        let ranges = runs.map(|(start, len)| {
+            let start = self.offset + to_u64(start);
+            start..start + to_u64(len)
+        });
+        for (batch, out) in ranges::batches(ranges, copy.as_mut()) {
+            self.storage.read_ranges(&batch, out)?;
         }
         Map::from_memory(copy)
     }

@@ -26,6 +26,23 @@ pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
         && range.end.max(near.end) - near.start <= SPAN
 }
 
+/// The most ranges read by one call, which bounds the list of them.
+const BATCH: usize = 1 << 14;
+
+/// Splits ranges, and the buffer that they fill in turn, into parts for one call each.
+pub(crate) fn batches(
+    mut ranges: impl Iterator<Item = Range<u64>>,
+    mut buffer: &mut [u8],
+) -> impl Iterator<Item = (Vec<Range<u64>>, &mut [u8])> {
+    std::iter::from_fn(move || {
+        let batch: Vec<_> = ranges.by_ref().take(BATCH).collect();
+        let all = std::mem::take(&mut buffer);
+        let (own, rest) = all.split_at_mut(to_usize(batch.iter().map(len).sum()));
+        buffer = rest;
+        (!batch.is_empty()).then_some((batch, own))
+    })
+}
+
 /// Reads ranges in order, and nearby ranges together.
 pub(crate) fn read_in_order(
     from: &(impl ReadAt + ?Sized),
