@@ -130,7 +130,6 @@ impl MappedArray<Map> {
     /// assert_eq!(sum.round(), 1526600.0);
     /// # Ok::<(), npymap::Error>(())
     /// ```
-    #[inline]
     pub fn for_each_window(
         &self,
         part: &Outline<'_>,

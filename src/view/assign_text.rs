@@ -34,7 +34,6 @@ fn width(dtype: &DType) -> usize {
 }
 
 /// Stores characters over an element of text, and cuts those that do not fit.
-#[inline]
 fn store_points(
     dtype: &DType,
     element: &mut [u8],

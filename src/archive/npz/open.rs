@@ -179,7 +179,6 @@ impl NpzOptions {
 
     /// Opens the archive in a range of a source.
     #[cfg(feature = "tar")]
-    #[inline]
     pub(crate) fn open_range<D: Mapping>(
         &self,
         source: Arc<Source<D>>,

@@ -17,7 +17,6 @@ pub(super) struct Reported<'a, T> {
 }
 
 impl<'a, T> Reported<'a, T> {
-    #[inline]
     pub(super) fn new(
         inner: T,
         progress: &'a ProgressCallback,
@@ -27,7 +26,6 @@ impl<'a, T> Reported<'a, T> {
         Reported { inner, progress, member, size, done: 0 }
     }
 
-    #[inline]
     fn add(&mut self, count: usize) {
         self.done += to_u64(count);
         let Reported { progress, member, size, done, .. } = *self;
@@ -36,7 +34,6 @@ impl<'a, T> Reported<'a, T> {
 }
 
 impl<T: Read> Read for Reported<'_, T> {
-    #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.add(count);
@@ -45,14 +42,12 @@ impl<T: Read> Read for Reported<'_, T> {
 }
 
 impl<T: Write> Write for Reported<'_, T> {
-    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.inner.write(bytes.get(..STEP).unwrap_or(bytes))?;
         self.add(count);
         Ok(count)
     }
 
-    #[inline]
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }

@@ -286,7 +286,6 @@ impl<'a, D: Mapping> Member<'a, D> {
     ///
     /// Returns [`Io`](crate::ErrorKind::Io) if reading fails.
     #[cfg(feature = "npz")]
-    #[inline]
     pub fn is_npz(&self) -> Result<bool> {
         Ok(matches!(self.magic()?, Some([b'P', b'K', 3 | 5 | 6, _])))
     }
@@ -314,7 +313,6 @@ impl<'a, D: Mapping> Member<'a, D> {
     /// # Ok::<(), npymap::Error>(())
     /// ```
     #[cfg(feature = "npz")]
-    #[inline]
     pub fn npz(&self) -> Result<Npz<D>> {
         self.name_member(self.check_bytes().and_then(|()| {
             let TarEntry { start, size, .. } = *self.entry;
@@ -323,7 +321,6 @@ impl<'a, D: Mapping> Member<'a, D> {
     }
 
     /// The first bytes of a member, if it has as many and can be opened.
-    #[inline]
     fn magic<const N: usize>(&self) -> Result<Option<[u8; N]>> {
         let mut magic = [0; N];
         if self.entry.is_sparse || self.entry.size < to_u64(N) {
