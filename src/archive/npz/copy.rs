@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use super::directory::{DirectoryEntry, READ_ARCHIVE};
 use super::member::Member;
 use super::member_writer::{WRITE_ARCHIVE, WriterState};
+use super::records::Flags;
 use super::writer::{NpzWriter, new_mode};
 use super::zip_writer::{MemberStart, Numbers};
 use crate::error::invariant::{Invariant, READ, to_u64, to_usize_saturating};
@@ -71,7 +72,7 @@ impl<W: Write> NpzWriter<W> {
         self.check_finished()?;
         let is_renamed = file_name != member.name;
         let name = if is_renamed { file_name.as_bytes() } else { member.raw_name() };
-        let is_utf8 = is_renamed || member.flags.is_utf8();
+        let is_utf8 = is_renamed || member.flags.has(Flags::UTF8);
         self.state = WriterState::InMember;
         // `unzip` decodes names of other systems than Unix in another way, those in UTF-8
         // only in the directory.

@@ -107,7 +107,7 @@ impl<'a> DirectoryReader<'a> {
         let extra = self.read_bytes(central.extra_len.get())?;
         self.read_bytes(central.comment_len.get())?;
         let flags = Flags(central.flags.get());
-        let name = name::decode(&raw_name, flags.is_utf8()).map_err(damaged)?;
+        let name = name::decode(&raw_name, flags.has(Flags::UTF8)).map_err(damaged)?;
         extra::check_name(&extra, &raw_name, &name)
             .map_err(wrong_extra)
             .and_then(|()| read_sizes(&central, &extra, prefix))

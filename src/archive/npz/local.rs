@@ -77,8 +77,8 @@ fn compare(
     (name, extra): (&[u8], &[u8]),
 ) -> Result<()> {
     let flags = Flags(local.flags.get());
-    let is_same_name =
-        name == entry.raw_name() && (flags.is_utf8() == entry.flags.is_utf8() || name.is_ascii());
+    let is_same_name = name == entry.raw_name()
+        && (flags.has(Flags::UTF8) == entry.flags.has(Flags::UTF8) || name.is_ascii());
     if !is_same_name {
         return Err(differs("name"));
     }
@@ -98,7 +98,7 @@ fn compare(
     let [size, stored] = numbers.map_err(wrong_extra)?;
     extra::check_name(extra, name, &entry.name).map_err(wrong_extra)?;
     // If a data descriptor follows the member, these fields may be 0.
-    let may_be_zero = flags.has_descriptor();
+    let may_be_zero = flags.has(Flags::DESCRIPTOR);
     if (size != entry.size && !(may_be_zero && size == 0))
         || (stored != entry.stored && !(may_be_zero && stored == 0))
     {
@@ -156,7 +156,8 @@ fn check_follows(source: &Storage, entry: &DirectoryEntry, end: u64) -> Result<(
     };
     let found = source.read_at(buffer, end).context(READ_ARCHIVE)?;
     let bytes = buffer.get(..found).invariant(READ);
-    let rest = if entry.flags.has_descriptor() { skip_descriptor(entry, bytes) } else { bytes };
+    let rest =
+        if entry.flags.has(Flags::DESCRIPTOR) { skip_descriptor(entry, bytes) } else { bytes };
     if rest.windows(4).any(|bytes| bytes == LocalHeader::SIGNATURE) {
         let found = "is followed by a member that the directory does not list";
         return Err(contradictory(found.to_owned()));

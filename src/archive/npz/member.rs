@@ -8,7 +8,7 @@ use super::directory::DirectoryEntry;
 use super::local::{contradictory, data_range};
 use super::open::{ProgressCallback, SILENT};
 use super::reader::{BUFFER, HEADER_BUFFER, MemberReader};
-use super::records::Method;
+use super::records::{Flags, Method};
 use super::report::Reported;
 use super::{Npz, NpzWriter, name};
 use crate::array::{MappedArray, MemberContent, Place};
@@ -273,11 +273,11 @@ impl<'a, D: Mapping> Member<'a, D> {
         let DirectoryEntry { method, stored, size, .. } = *self.entry;
         // Also of members that can't be read: others may be hidden after them.
         let range = data_range(self.npz.source.storage(), self.entry)?;
-        if self.entry.flags.is_encrypted() {
+        if self.entry.flags.has(Flags::ALL_ENCRYPTED) {
             let expected = "decrypt it with another program";
             return Err(ArchiveError::unsupported("is encrypted", expected));
         }
-        if self.entry.flags.is_patched() {
+        if self.entry.flags.has(Flags::PATCHED) {
             return Err(ArchiveError::unsupported("is patched data", "store the array itself"));
         }
         if !self.is_stored() && method != Method::DEFLATED {

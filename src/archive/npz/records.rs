@@ -118,12 +118,14 @@ pub(super) struct Flags(pub(super) u16);
 
 impl Flags {
     const ENCRYPTED: u16 = 1;
-    const DESCRIPTOR: u16 = 1 << 3;
-    const PATCHED: u16 = 1 << 5;
+    /// A data descriptor (sizes and CRC-32) follows the member's bytes.
+    pub(super) const DESCRIPTOR: u16 = 1 << 3;
+    pub(super) const PATCHED: u16 = 1 << 5;
     const STRONGLY_ENCRYPTED: u16 = 1 << 6;
-    const UTF8: u16 = 1 << 11;
+    pub(super) const UTF8: u16 = 1 << 11;
     const MASKED: u16 = 1 << 13;
-    const ALL_ENCRYPTED: u16 = Flags::ENCRYPTED | Flags::STRONGLY_ENCRYPTED | Flags::MASKED;
+    pub(super) const ALL_ENCRYPTED: u16 =
+        Flags::ENCRYPTED | Flags::STRONGLY_ENCRYPTED | Flags::MASKED;
 
     /// The flags of a member to write.
     #[inline]
@@ -139,26 +141,10 @@ impl Flags {
         bits & (Flags::DESCRIPTOR | Flags::PATCHED | Flags::ALL_ENCRYPTED)
     }
 
+    /// Returns whether one of these flags is set.
     #[inline]
-    pub(super) fn is_encrypted(self) -> bool {
-        self.0 & Flags::ALL_ENCRYPTED != 0
-    }
-
-    /// Returns whether a data descriptor (sizes and CRC-32) follows the member's
-    /// bytes.
-    #[inline]
-    pub(super) fn has_descriptor(self) -> bool {
-        self.0 & Flags::DESCRIPTOR != 0
-    }
-
-    #[inline]
-    pub(super) fn is_patched(self) -> bool {
-        self.0 & Flags::PATCHED != 0
-    }
-
-    #[inline]
-    pub(super) fn is_utf8(self) -> bool {
-        self.0 & Flags::UTF8 != 0
+    pub(super) fn has(self, flags: u16) -> bool {
+        self.0 & flags != 0
     }
 }
 

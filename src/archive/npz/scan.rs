@@ -123,20 +123,21 @@ impl Scanner<'_> {
         let flags = Flags(local.flags.get());
         let sizes = SizeFields([local.size.get(), local.stored.get()]);
         // The actual sizes follow the member.
-        let sizes = sizes.resolve(&extra, |number| number == start || flags.has_descriptor());
-        let (Ok(name), Ok([size, stored])) = (name::decode(&raw_name, flags.is_utf8()), sizes)
+        let sizes = sizes.resolve(&extra, |number| number == start || flags.has(Flags::DESCRIPTOR));
+        let (Ok(name), Ok([size, stored])) =
+            (name::decode(&raw_name, flags.has(Flags::UTF8)), sizes)
         else {
             return Ok(None);
         };
         let method = Method(local.method.get());
         let data = after_name + to_u64(extra.len());
         let known = MemberEnd { crc32: local.crc32.get(), size, stored, next: data };
-        let is_whole = method == Method::STORED && size == stored && !flags.has_descriptor();
+        let is_whole = method == Method::STORED && size == stored && !flags.has(Flags::DESCRIPTOR);
         let wrapped = if is_whole { self.wrapped_end(&known)? } else { None };
         let wraps = wrapped.is_some();
         let end = if wraps {
             wrapped
-        } else if flags.has_descriptor() && stored == 0 {
+        } else if flags.has(Flags::DESCRIPTOR) && stored == 0 {
             self.find_end(method, data)?
         } else {
             self.known_end(&known, flags)?
@@ -208,7 +209,7 @@ impl Scanner<'_> {
         let Some(end) = data.checked_add(stored).filter(|&end| end <= self.source.len()) else {
             return Ok(None);
         };
-        if flags.has_descriptor() {
+        if flags.has(Flags::DESCRIPTOR) {
             return self.descriptor(end, size, stored);
         }
         // A writer that died has left zeros for the sizes that it did not know yet.
