@@ -9,7 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::c_int;
 use std::fs::File;
 use std::ops::Range;
 #[cfg(unix)]
@@ -28,7 +28,6 @@ use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 /// Opens a file for mapping.
 pub(crate) fn map(path: &Path, mode: Mode) -> Result<AnySource> {
@@ -109,6 +108,11 @@ impl Memory {
         Ok(Memory { array, address, len, is_read_only })
     }
 
+    /// The address, the length, and whether it is read-only.
+    fn place(&self) -> (usize, usize, bool) {
+        (self.address, self.len, self.is_read_only)
+    }
+
     /// The array. Its elements must not be borrowed.
     pub(crate) fn array(&self) -> &AnyArray {
         &self.array
@@ -129,11 +133,9 @@ impl Memory {
         view: *mut ffi::Py_buffer,
         flags: c_int,
     ) -> PyResult<()> {
-        let memory = slf.get();
-        let place = (memory.address, memory.len, memory.is_read_only);
         // SAFETY: the memory lives as long as this object, and is writable unless it is
         // read-only.
-        unsafe { fill(view, slf.as_any(), place, flags) }
+        unsafe { fill(view, slf.as_any(), slf.get().place(), flags) }
     }
 }
 
@@ -166,54 +168,34 @@ unsafe fn fill(
     if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
 }
 
-/// Makes a subclass of `mmap.mmap` whose buffer is that of the attribute `mapping`.
-///
-/// Programs recognise an array of a file by a `mmap.mmap` among its bases. Before Python 3.12, a
-/// class that is written in Python has no buffer of its own.
-#[pyfunction]
-pub(crate) fn mmap_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let bases = PyTuple::new(py, [py.import("mmap")?.getattr("mmap")?])?;
-    let get_buffer: ffi::getbufferproc = get_buffer_of_mapping;
-    #[expect(clippy::as_conversions, reason = "the only way to pass a function as a slot")]
-    let pfunc = get_buffer as *mut c_void;
-    let mut slots = [
-        ffi::PyType_Slot { slot: ffi::Py_bf_getbuffer, pfunc },
-        ffi::PyType_Slot { slot: 0, pfunc: ptr::null_mut() },
-    ];
-    let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE;
-    let mut spec = ffi::PyType_Spec {
-        name: c"npymap._core.MmapBase".as_ptr(),
-        // That of the base.
-        basicsize: 0,
-        itemsize: 0,
-        flags: c_uint::try_from(flags)?,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: the slots end with an empty one, and the function has the type of its slot. The
-    // interpreter copies them; the name is static.
-    let class = unsafe { ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()) };
-    // SAFETY: the call returned a new reference, or null with an exception.
-    unsafe { Bound::from_owned_ptr_or_err(py, class) }
-}
+/// Lends the memory of a mapping: `Map` of `npymap/_map.py`. Before Python 3.12, a class that is
+/// written in Python has no buffer of its own.
+#[pyclass(frozen, subclass, weakref, module = "npymap._core")]
+#[derive(Debug)]
+pub(crate) struct MapBase(Py<Memory>);
 
-/// Fills in a view of the memory of a mapping: see [`mmap_class`].
-unsafe extern "C" fn get_buffer_of_mapping(
-    object: *mut ffi::PyObject,
-    view: *mut ffi::Py_buffer,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: the interpreter calls this with an object, and is attached.
-    let mapping = unsafe { ffi::PyObject_GetAttrString(object, c"mapping".as_ptr()) };
-    if mapping.is_null() {
-        // SAFETY: the view can be filled in. Without an owner there is no buffer.
-        unsafe { (*view).obj = ptr::null_mut() };
-        return -1;
+#[pymethods]
+impl MapBase {
+    #[new]
+    fn new(mapping: Py<Memory>) -> MapBase {
+        MapBase(mapping)
     }
-    // SAFETY: as above; the view gets a reference of its own to the mapping.
-    let status = unsafe { ffi::PyObject_GetBuffer(mapping, view, flags) };
-    // SAFETY: the reference is the one that was returned above.
-    unsafe { ffi::Py_DECREF(mapping) };
-    status
+
+    /// The mapping.
+    #[getter]
+    fn mapping(&self, py: Python<'_>) -> Py<Memory> {
+        self.0.clone_ref(py)
+    }
+
+    /// Fills in a view of the memory, for the interpreter.
+    unsafe fn __getbuffer__(
+        slf: &Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        // SAFETY: as in `Memory`, which this object keeps.
+        unsafe { fill(view, slf.as_any(), slf.get().0.get().place(), flags) }
+    }
 }
 
 /// The elements of an array in memory, which may be anywhere in it, as rows.

@@ -1,25 +1,26 @@
 """The last `base` of each array in a file, which keeps its map."""
 
+import mmap
+
 import numpy as np
 
 from . import _core
 
 
-class Map(_core.mmap_class()):  # type: ignore[misc]
-    """Keeps a file mapped. It is a `mmap.mmap`, so that programs recognize arrays in files.
+class Map(_core.MapBase):
+    """Keeps a file mapped. `isinstance` takes it for a `mmap.mmap`, so that programs recognize
+    arrays in files.
 
     Its buffer contains the mapped bytes. They stay mapped until no array refers to them, and
     `close` only writes changes to the disk.
     """
 
-    __slots__ = ("mapping",)
+    __slots__ = ()
 
-    def __new__(cls, mapping):
-        self = super().__new__(cls, -1, 1)
-        # It needs no memory of its own.
-        super(Map, self).close()
-        self.mapping = mapping
-        return self
+    @property
+    def __class__(self):
+        # An instance would first map memory of its own, which takes as long as opening a file.
+        return mmap.mmap
 
     @property
     def closed(self):
