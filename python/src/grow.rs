@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use npymap::element::Casting;
 use npymap::loader::RaggedAppender as RaggedWriter;
 use npymap::{Appender as Writer, CreateOptions, DType, ErrorKind, OpenOptions, Order};
 use pyo3::exceptions::PyValueError;
@@ -14,6 +15,8 @@ use crate::errors::OrRaise;
 use crate::lock;
 use crate::memory::Bytes;
 use crate::number::unsigned;
+use crate::rows::is_number;
+use crate::to_numpy;
 
 /// A writer, which belongs to the process that opened it: a forked one has the same rows
 /// in its buffer, and would write them again.
@@ -149,6 +152,8 @@ fn is_unlike(error: &npymap::Error) -> bool {
 pub(crate) struct Appender {
     writer: Owned<Writer>,
     shown: PathBuf,
+    /// The shape of a row, if rows are numbers in C order.
+    row_of_numbers: Option<Box<[usize]>>,
 }
 
 #[pymethods]
@@ -175,7 +180,10 @@ impl Appender {
             }
         };
         let writer = lock::wait(py, open)?.with_capacity(buffer);
-        Ok(Appender { writer: Owned::new(writer), shown: path })
+        let has_numbers = writer.order() == Order::C && is_number(writer.dtype().kind());
+        let row_of_numbers =
+            writer.shape().get(1..).filter(|_| has_numbers).map(|row| row.to_vec().into());
+        Ok(Appender { writer: Owned::new(writer), shown: path, row_of_numbers })
     }
 
     /// The shape, the dtype's `descr` as text, and whether the order is Fortran's.
@@ -193,6 +201,29 @@ impl Appender {
         let bytes = Bytes::new(bytes)?;
         let bytes = bytes.as_slice();
         with_open!(self, py, writer => writer.append_parts(rows, |append| append(bytes)))
+    }
+
+    /// Appends an array of rows, or of one row, whose dtype is `dtype`. Returns whether it did:
+    /// other values must be checked or converted first.
+    fn append_array(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        casting: &str,
+        dtype: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let Some(row) = &self.row_of_numbers else { return Ok(false) };
+        let Some(buffer) = to_numpy::buffer_of(rows, dtype)? else { return Ok(false) };
+        let count = match buffer.shape() {
+            shape if shape == &**row => 1,
+            [count, shape @ ..] if shape == &**row => *count,
+            _ => return Ok(false),
+        };
+        let Some(bytes) = Bytes::of_elements(buffer) else { return Ok(false) };
+        casting.parse::<Casting>().or_raise(py)?;
+        let bytes = bytes.as_slice();
+        with_open!(self, py, writer => writer.append_parts(count, |append| append(bytes)))?;
+        Ok(true)
     }
 
     /// Changes the number of rows.

@@ -24,7 +24,7 @@ use npymap::array::{AnyArray, MappedArrayMut};
 use npymap::loader::{Batch, RowSource};
 use npymap::source::AnySource;
 use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, Mode, Result, Source};
-use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -395,27 +395,32 @@ impl FromDisplay for PyBufferError {
 /// threads. As with all of Python's own output, the program must not change them
 /// meanwhile.
 #[derive(Debug)]
-pub(crate) struct Bytes(PyBuffer<u8>);
+pub(crate) struct Bytes(PyUntypedBuffer);
 
 impl Bytes {
     /// Borrows an object that is a contiguous buffer of bytes.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
-        let buffer = PyBuffer::get(object)?;
-        if buffer.is_c_contiguous() {
-            return Ok(Bytes(buffer));
-        }
-        Err(PyBufferError::new_err("the bytes are not contiguous"))
+        let buffer = PyUntypedBuffer::get(object)?;
+        buffer.as_typed::<u8>()?;
+        let refused = || PyBufferError::new_err("the bytes are not contiguous");
+        Bytes::of_elements(buffer).ok_or_else(refused)
+    }
+
+    /// Takes a buffer of any elements, if it is contiguous in C order.
+    pub(crate) fn of_elements(buffer: PyUntypedBuffer) -> Option<Bytes> {
+        buffer.is_c_contiguous().then_some(Bytes(buffer))
     }
 
     /// The bytes.
     pub(crate) fn as_slice(&self) -> &[u8] {
-        let Some(bytes) = self.0.as_slice_ptr().filter(|bytes| !bytes.is_empty()) else {
+        let (start, len) = (self.0.buf_ptr().cast::<u8>(), self.0.len_bytes());
+        if start.is_null() || len == 0 {
             return &[];
-        };
+        }
         // SAFETY: the buffer is contiguous, and its owner keeps its memory in place
         // until the view in `self` is released. Others do not write to it, as
         // this type's comment says.
-        unsafe { bytes.as_ref() }
+        unsafe { slice::from_raw_parts(start, len) }
     }
 }
 

@@ -438,7 +438,7 @@ pub(crate) fn check_casting(py: Python<'_>, name: &str) -> PyResult<()> {
 }
 
 /// Returns whether elements are numbers, which NumPy's buffers can have.
-fn is_number(kind: Kind) -> bool {
+pub(crate) fn is_number(kind: Kind) -> bool {
     matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 

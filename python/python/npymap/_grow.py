@@ -409,6 +409,8 @@ class Appender(Growing):
                 # An empty list has neither.
                 return
         core = self._opened_for(rows, casting)
+        if core.append_array(rows, casting, self._dtype):
+            return
         rows = as_elements(rows, self._dtype, casting)
         if rows.ndim == len(self._row):
             rows = rows[..., np.newaxis] if self._is_fortran else rows[np.newaxis]
