@@ -124,7 +124,8 @@ impl Npz {
         });
         match opened.or_raise_for(py, &self.shown)? {
             Some((array, order)) => {
-                Mapping::create(py, array, order, Some(self.shown.as_path().into())).map(Some)
+                Mapping::create(py, Box::new(array), order, Some(self.shown.as_path().into()))
+                    .map(Some)
             }
             None => Ok(None),
         }

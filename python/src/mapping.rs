@@ -47,7 +47,7 @@ impl Mapping {
     /// Makes a Python object of an array that was opened by the path `shown`.
     pub(crate) fn create(
         py: Python<'_>,
-        array: AnyArray,
+        array: Box<AnyArray>,
         order: Order,
         shown: Option<FilePath>,
     ) -> PyResult<Py<Mapping>> {
@@ -63,11 +63,13 @@ impl Mapping {
         order: Option<Order>,
         shown: Option<FilePath>,
     ) -> PyResult<Py<Mapping>> {
+        // It is large, and would be moved several times.
+        let array = array.map(Box::new);
         let array = match &shown {
             Some(path) => array.or_raise_for(py, path.as_path())?,
             None => array.or_raise(py)?,
         };
-        let order = order.unwrap_or_else(|| for_any!(&array, array => order_of(array)));
+        let order = order.unwrap_or_else(|| for_any!(&*array, array => order_of(array)));
         Mapping::create(py, array, order, shown)
     }
 

@@ -83,7 +83,7 @@ static NOTHING: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 #[pyclass(frozen, subclass, module = "npymap._core")]
 #[derive(Debug)]
 pub(crate) struct Memory {
-    array: AnyArray,
+    array: Box<AnyArray>,
     /// The first byte, whose provenance is exposed.
     address: usize,
     len: usize,
@@ -92,8 +92,8 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Takes an array, whose elements are reached through a pointer from now on.
-    pub(crate) fn new(mut array: AnyArray) -> Result<Memory> {
-        let (mut address, len, is_read_only) = match &mut array {
+    pub(crate) fn new(mut array: Box<AnyArray>) -> Result<Memory> {
+        let (mut address, len, is_read_only) = match &mut *array {
             AnyArray::ReadOnly(array) => {
                 (array.as_bytes()?.as_ptr().expose_provenance(), array.nbytes(), true)
             }

@@ -41,14 +41,17 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         // The usual case, without a call of Python's.
         if let Ok(text) = object.cast_exact::<PyString>() {
-            if let Some(text) = text.to_str().ok().filter(|text| !text.contains("://")) {
+            if let Some(text) = text.to_str().ok().filter(|text| !has_scheme(text)) {
                 return Ok(FilePath { path: text.into(), is_object: false });
             }
         }
         let py = object.py();
-        let is_object = object.hasattr(intern!(py, "__fspath__"))?;
-        if is_object {
-            let path = object.extract::<PathBuf>().ok();
+        let method = object.getattr_opt(intern!(py, "__fspath__"))?;
+        let is_object = method.is_some();
+        if let Some(Ok(path)) = method.map(|method| method.call0()) {
+            // The usual text needs no encoding.
+            let text = path.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok());
+            let path = text.map(PathBuf::from).or_else(|| path.extract().ok());
             if let Some(path) = path.filter(|path| !may_be_url(path)) {
                 return Ok(FilePath { path, is_object });
             }
@@ -109,7 +112,12 @@ impl<'py> FromPyObject<'_, 'py> for Location {
 
 /// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` rejects.
 fn may_be_url(path: &Path) -> bool {
-    path.to_str().is_none_or(|text| text.contains("://"))
+    path.to_str().is_none_or(has_scheme)
+}
+
+/// As `text.contains("://")`, which takes longer if there is no colon.
+fn has_scheme(text: &str) -> bool {
+    text.contains(':') && text.contains("://")
 }
 
 /// The path in a form that does not depend on the working directory, which may

@@ -57,10 +57,10 @@ def open(path, mode="r", *, member=None, at=0, max_header_size=MAX_HEADER_SIZE,
         mode = to_mode(mode)
         if mode == "w+":
             raise ValueError("mode 'w+' creates an array: use npymap.create")
-    check_member(member, at, max_header_size)
     try:
         if member is None:
             return _core.open_npy(path, mode, at, max_header_size, advice)
+        check_member(member, at, max_header_size)
         mapping = _core.open_member(path, mode, str(member))
     except OSError as error:
         return open_unmapped(error, path, mode, member=member, at=at, max_header_size=max_header_size)
