@@ -52,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use crate::mapping::Mapping;
     #[pymodule_export]
-    use crate::memory::{Buffer, MapBase, Memory};
+    use crate::memory::{Buffer, Map, Memory};
     #[pymodule_export]
     use crate::open::{create, map_elements, open_member, open_npy, open_raw, open_raw_descriptor};
     #[pymodule_export]

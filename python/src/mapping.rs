@@ -16,7 +16,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use crate::errors::OrRaise;
 use crate::lock::{self, Lock};
-use crate::memory::Memory;
+use crate::memory::{Map, Memory};
 use crate::path::FilePath;
 use crate::to_numpy::to_dtype;
 
@@ -32,7 +32,6 @@ macro_rules! for_any {
 
 static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static MEMMAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-static MAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// An open array. Its memory is that of the base class.
 #[pyclass(frozen, extends = Memory, module = "npymap._core")]
@@ -109,7 +108,7 @@ fn to_array<'py>(
     let py = mapping.py();
     let is_of_file = for_any!(mapping.as_super().get().array(), array => array.mode().is_some());
     let map = if is_of_file {
-        MAP.import(py, "npymap._map", "Map")?.call1((mapping,))?
+        Bound::new(py, Map::new(mapping.as_super().clone().unbind()))?.into_any()
     } else {
         mapping.as_any().clone()
     };

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::ops::Range;
 #[cfg(unix)]
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{self, with_exposed_provenance, with_exposed_provenance_mut};
 use std::slice;
 use std::sync::Arc;
@@ -28,6 +28,12 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyInt, PyMemoryView, PyTuple, PyType};
+
+use crate::url::shown_in_python;
+
+static MMAP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// Opens a file for mapping.
 pub(crate) fn map(path: &Path, mode: Mode) -> Result<AnySource> {
@@ -168,23 +174,82 @@ unsafe fn fill(
     if status == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
 }
 
-/// Lends the memory of a mapping: `Map` of `npymap/_map.py`. Before Python 3.12, a class that is
-/// written in Python has no buffer of its own.
-#[pyclass(frozen, subclass, weakref, module = "npymap._core")]
+/// Keeps a file mapped. `isinstance` takes it for a `mmap.mmap`, so that programs recognize
+/// arrays in files.
+///
+/// Its buffer contains the mapped bytes. They stay mapped until no array refers to them, and
+/// `close` only writes changes to the disk.
+#[pyclass(frozen, weakref, module = "npymap._core")]
 #[derive(Debug)]
-pub(crate) struct MapBase(Py<Memory>);
+pub(crate) struct Map(Py<Memory>);
 
 #[pymethods]
-impl MapBase {
+impl Map {
+    /// Keeps a mapping, which is a subclass of `Memory` with these methods.
     #[new]
-    fn new(mapping: Py<Memory>) -> MapBase {
-        MapBase(mapping)
+    pub(crate) fn new(mapping: Py<Memory>) -> Map {
+        Map(mapping)
     }
 
     /// The mapping.
     #[getter]
     fn mapping(&self, py: Python<'_>) -> Py<Memory> {
         self.0.clone_ref(py)
+    }
+
+    /// The class that `isinstance` sees: the constructor of a subclass would map memory of its
+    /// own, which takes as long as opening a file.
+    #[getter(__class__)]
+    fn seen_class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
+        MMAP.import(slf.py(), "mmap", "mmap").cloned()
+    }
+
+    /// Whether the memory cannot be used: never.
+    #[classattr]
+    fn closed() -> bool {
+        false
+    }
+
+    /// Write changes to the disk.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.bind(py).call_method0("flush").map(drop)
+    }
+
+    /// Write changes to the disk, all of them.
+    #[pyo3(signature = (*_range))]
+    fn flush(&self, py: Python<'_>, _range: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// The number of mapped bytes.
+    fn size(&self) -> usize {
+        self.0.get().len
+    }
+
+    fn __len__(&self) -> usize {
+        self.size()
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let found = PyMemoryView::from(slf)?.get_item(index)?;
+        if found.is_instance_of::<PyInt>() { Ok(found) } else { found.call_method0("tobytes") }
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        PyMemoryView::from(slf)?.set_item(index, value)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let path: Option<PathBuf> = self.0.bind(py).getattr("path")?.extract()?;
+        let path = path.map(shown_in_python).into_pyobject(py)?;
+        Ok(format!("<npymap.Map of {}: {} bytes>", path.repr()?, self.size()))
     }
 
     /// Fills in a view of the memory, for the interpreter.
