@@ -59,6 +59,26 @@ def test_shapes_that_do_not_fit_add_nothing(tmp_path):
         npymap.Appender(tmp_path / "b.npy", dtype=object)
 
 
+@pytest.mark.parametrize("order", "CF")
+def test_arrays_of_the_files_dtype_in_any_memory(tmp_path, order):
+    class Other(np.ndarray):
+        pass
+
+    rows = np.arange(24, dtype="f4").reshape(4, 6)[:, ::2]
+    read_only = rows.copy()
+    read_only.flags.writeable = False
+    parts = [rows, rows.copy(), read_only, np.asfortranarray(rows), rows[::-1], rows.view(Other),
+             rows.astype(">f4"), rows.astype("f2"), rows[:0], rows[:0].copy(), rows[2], rows[2].copy()]
+    with npymap.Appender(tmp_path / "a.npy", dtype="f4", row=3, order=order) as log:
+        for part in parts:
+            log.append(part.T if order == "F" else part)
+        for wrong in (np.zeros(4, "f4"), np.zeros((3, 3, 3), "f4"), np.zeros((), "f4"), np.zeros((2, 4), "f4")):
+            with pytest.raises(ValueError, match="expected"):
+                log.append(wrong)
+    expected = np.concatenate([part.reshape(-1, 3) for part in parts])
+    assert np.array_equal(np.load(tmp_path / "a.npy"), expected.T if order == "F" else expected)
+
+
 def test_readers_see_what_was_flushed(tmp_path):
     path = tmp_path / "a.npy"
     with npymap.Appender(path, dtype="i4") as log:

@@ -281,6 +281,17 @@ def test_an_mmap_is_among_the_bases(path, view):
         pickle.dumps(root._mmap)
 
 
+def test_an_array_in_a_file_is_one_map(path):
+    code = """if True:
+        import mmap, sys, npymap
+        maps = []
+        sys.addaudithook(lambda event, args: maps.append(event) if event == "mmap.__new__" else None)
+        array = npymap.open(sys.argv[1])
+        assert isinstance(array.base, mmap.mmap) and not maps, maps
+    """
+    subprocess.run([sys.executable, "-c", code, path], check=True)
+
+
 def test_created_arrays_and_members_have_an_mmap(path, tmp_path):
     import mmap
 
