@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use npymap::npy::MAX_HEADER_LEN;
 
 use crate::commands::npz_add::AddArgs;
 use crate::commands::npz_extract::ExtractArgs;
@@ -29,6 +30,10 @@ use crate::output::output_args::OutputArgs;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: CliCommand,
+
+    /// Maximum header length, in characters
+    #[arg(long, global = true, value_name = "N", default_value_t = MAX_HEADER_LEN)]
+    pub(crate) max_header_len: usize,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -36,7 +36,7 @@ const WHOLE: &str = "takes whole arrays";
 const PIPED: &str = "takes the rows that `npymap get --where` passes in a pipe";
 const ONE: &str = "has one input";
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 8] = [
     Rule {
         name: "`-o OUT`, with `--overwrite`, `--discard-trailing` and `--no-wait`",
         holds: |command| {
@@ -144,14 +144,6 @@ const RULES: [Rule; 9] = [
                  npz rm, npz mv, npz extract, npz recover, sort, unique",
             ),
             (NO_ARRAYS, "create, completions, man"),
-        ],
-    },
-    Rule {
-        name: "`--max-header-len`, where a .npy is read",
-        holds: |command| has_all(command, &["max_header_len"]),
-        others: &[
-            (NO_ARRAYS, "create, completions, man"),
-            (ARCHIVES, "npz rm, npz mv, npz extract, npz verify, npz recover"),
         ],
     },
 ];

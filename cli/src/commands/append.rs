@@ -87,7 +87,7 @@ impl AppendArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
+        let options = open::options();
         signals::watch().map_err(CliError::io(path, "open"))?;
         let inputs = file_set::files(&self.rows)?;
         let new = if self.create && !path.exists() { Some(self.new_rows(&inputs)?) } else { None };
@@ -149,9 +149,7 @@ impl AppendArgs {
 
     /// Says so if readers see the rows although waiting for the disk failed.
     fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
-        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
-        let header = open::read_source(path, self.read.file.max_header_len)
-            .and_then(|source| options.header(&source));
+        let header = open::read_source(path).and_then(|source| open::options().header(&source));
         if self.flush && header.is_ok_and(|header| header.shape == shape) {
             let text =
                 format!("{}: the rows were added, but may not be on the disk", error.message());
@@ -170,8 +168,7 @@ impl AppendArgs {
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
     /// did not finish.
     fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
-        let options = OpenOptions::new().max_header_len(self.read.file.max_header_len);
-        let options = RecoverOptions::new().open_options(options);
+        let options = RecoverOptions::new().open_options(open::options());
         let is_damaged = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated);
         if is_damaged && options.plan(path).is_ok_and(|recovery| !recovery.is_complete()) {
             return CliError::rejected(path, UNFINISHED);

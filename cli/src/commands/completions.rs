@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
-use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
 use crate::input::escape::escaped;
@@ -56,7 +55,7 @@ impl CompletionsArgs {
 fn members(word: &str, of: Option<&Path>) -> String {
     let mut paths = word.match_indices('[').map(|(at, _)| word.split_at(at).0);
     let path = paths.rfind(|path| Path::new(path).is_file()).unwrap_or_default();
-    let names = open::any(of.unwrap_or(Path::new(path)), MAX_HEADER_LEN).map(|file| file.names());
+    let names = open::any(of.unwrap_or(Path::new(path))).map(|file| file.names());
     let arguments = names.unwrap_or_default().into_iter().map(|name| match of {
         Some(_) => name,
         None => format!("{path}[{name}]"),

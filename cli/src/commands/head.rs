@@ -61,7 +61,7 @@ impl HeadArgs {
         let streamed = if read.file.is_raw() || file.member.is_some() {
             None
         } else {
-            stream::array(&file.path, read.file.max_header_len).at(path)?
+            stream::array(&file.path).at(path)?
         };
         let Some(array) = streamed else {
             return self.print_array(printer, &self.table.array()?, &index, usize::MAX).map(drop);

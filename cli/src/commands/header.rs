@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
 use clap::Args;
-use npymap::npy::{HeaderText, MAX_HEADER_LEN, Preamble, Version};
+use npymap::npy::{HeaderText, Preamble, Version};
 use npymap::source::{FileLock, LockKind};
 use npymap::{DType, Error, Header, Order};
 use serde_json::json;
@@ -16,7 +16,7 @@ use crate::input::dtype_arg;
 use crate::input::error::{At as _, CliError, rephrase_advice};
 use crate::input::escape::safe;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::input::text;
+use crate::input::{open, text};
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
 use crate::output::report;
@@ -65,10 +65,6 @@ pub(crate) struct HeaderArgs {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
-
     /// .npy file
     file: ArrayPath,
 }
@@ -102,7 +98,7 @@ impl HeaderArgs {
         let opened = File::options().read(true).write(is_written).open(path);
         let file = opened.map_err(CliError::io(path, "open"))?;
         lock.as_ref().map_or(Ok(()), |lock| lock.check(path)).at(path)?;
-        let stored = StoredHeader::read(path, &file, self.max_header_len)?;
+        let stored = StoredHeader::read(path, &file)?;
         let header = self.new_header(path, &stored)?;
         let bytes = encode(path, &header)?;
         if is_written && bytes != stored.bytes {
@@ -181,11 +177,11 @@ impl HeaderArgs {
 }
 
 impl StoredHeader {
-    fn read(path: &Path, file: &File, max_header_len: usize) -> Result<StoredHeader, CliError> {
+    fn read(path: &Path, file: &File) -> Result<StoredHeader, CliError> {
         let io_error = CliError::io(path, "read the header");
         let len = file.metadata().map_err(&io_error)?.len();
         let mut reader = file;
-        let text = HeaderText::read(&mut reader, max_header_len).at(path)?;
+        let text = HeaderText::read(&mut reader, open::max_header_len()).at(path)?;
         let preamble = text.preamble();
         let mut bytes = Vec::new();
         reader.rewind().map_err(&io_error)?;

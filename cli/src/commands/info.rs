@@ -99,7 +99,7 @@ impl InfoArgs {
         let mut failures = 0;
         for path in files {
             let mut count = 0;
-            self.inspector(Wanted::HeaderText).for_each_entry(path, &mut |entry| {
+            Inspector(Wanted::HeaderText).for_each_entry(path, &mut |entry| {
                 match ok_or_print(path, entry.content) {
                     Some(EntryContent::Header(text)) => writeln!(out, "{}", safe(text))?,
                     Some(_) => return Ok(()),
@@ -153,7 +153,7 @@ impl InfoArgs {
     ) -> io::Result<()> {
         let (mut files, threads) = (files.iter(), self.threads.count());
         let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
-        let inspector = self.inspector(wanted);
+        let inspector = Inspector(wanted);
         if self.read.file.is_raw() {
             let options = self.read.options();
             return files.try_for_each(|file| {
@@ -169,7 +169,7 @@ impl InfoArgs {
                 inspector.for_each_entry(path, &mut |entry| visit(path, entry))
             });
         }
-        let inspector = self.inspector(Wanted::Digests(NonZero::<usize>::MIN));
+        let inspector = Inspector(Wanted::Digests(NonZero::<usize>::MIN));
         parallel::pipeline(
             threads.get().min(files.len()),
             || Ok(files.next()),
@@ -181,10 +181,6 @@ impl InfoArgs {
     /// The path of a file in the output, in which brackets of a raw file have no meaning.
     fn shown<'a>(&self, file: &'a ArrayPath) -> &'a Path {
         if self.read.file.is_raw() { file.name() } else { &file.path }
-    }
-
-    fn inspector(&self, wanted: Wanted) -> Inspector {
-        Inspector::new(self.read.file.max_header_len, wanted)
     }
 }
 

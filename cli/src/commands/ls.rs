@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::{Args, ValueEnum};
-use npymap::npy::MAX_HEADER_LEN;
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
@@ -71,10 +70,6 @@ pub(crate) struct LsArgs {
     /// Print a line of JSON for each array
     #[arg(long)]
     json: bool,
-
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
 
     /// Directories, files, quoted patterns, or members: FILE[MEMBER], where
     /// MEMBER may be a pattern
@@ -187,7 +182,7 @@ impl Lister<'_> {
     /// Lists each array of a file.
     fn list_file(&mut self, file: &ArrayPath) -> io::Result<()> {
         let args = self.args;
-        args.inspector().for_each_entry(file, &mut |entry| {
+        Inspector(Wanted::Facts).for_each_entry(file, &mut |entry| {
             let is_selected = args.is_selected(&file.path, entry.member.as_ref());
             if !is_selected && !may_have_members(&file.path, &entry) {
                 return Ok(());
@@ -209,7 +204,7 @@ impl Lister<'_> {
         if !self.args.is_selected(&file.path, None) {
             return Ok(());
         }
-        let entries = self.args.inspector().entries(file)?;
+        let entries = Inspector(Wanted::Facts).entries(file)?;
         if let [FileEntry { member: None, .. }] = entries.as_slice() {
             return self.list_file(file);
         }
@@ -298,10 +293,6 @@ impl LsArgs {
             || member_name.is_some_and(|name| pattern.matches(&name))
             || (member.is_none()
                 && path.file_name().is_some_and(|name| pattern.matches(&name.to_string_lossy())))
-    }
-
-    fn inspector(&self) -> Inspector {
-        Inspector::new(self.max_header_len, Wanted::Facts)
     }
 }
 

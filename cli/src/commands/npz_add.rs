@@ -56,8 +56,7 @@ impl AddArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let files = self.members.files(&self.inputs, None)?;
         let inputs = files.arrays()?;
-        let max_header_len = self.members.read.file.max_header_len;
-        let mut update = npz_update::begin(&self.file, self.wait, max_header_len)?;
+        let mut update = npz_update::begin(&self.file, self.wait)?;
         if self.members.deflate.is_some() {
             update.compression(self.members.compression());
         }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::error::CliError;
 use crate::input::url;
@@ -71,7 +70,7 @@ pub(crate) struct MoveArgs {
 impl RemoveArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let ArchiveArgs { wait, json, file } = &self.archive;
-        let mut update = npz_update::begin(file, *wait, MAX_HEADER_LEN)?;
+        let mut update = npz_update::begin(file, *wait)?;
         for member in &self.members {
             update.remove(member).map_err(CliError::Library)?;
         }
@@ -83,7 +82,7 @@ impl RemoveArgs {
 impl MoveArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let ArchiveArgs { wait, json, file } = &self.archive;
-        let mut update = npz_update::begin(file, *wait, MAX_HEADER_LEN)?;
+        let mut update = npz_update::begin(file, *wait)?;
         update.rename(&self.old, &self.new).map_err(CliError::Library)?;
         update.commit().map_err(CliError::Library)?;
         npz_update::print(file, "renamed", std::slice::from_ref(&self.new), *json)

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use npymap::npy::MAX_HEADER_LEN;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
@@ -49,7 +48,7 @@ impl VerifyArgs {
 
     /// Verifies an archive and returns how many members are damaged.
     fn verify(&self, out: &mut impl Write, path: &Path) -> io::Result<usize> {
-        let npz = match open::npz(path, MAX_HEADER_LEN) {
+        let npz = match open::npz(path) {
             Ok(npz) => npz,
             Err(error) => {
                 let error = CliError::with_path(path)(error);

@@ -3,17 +3,13 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::{
-    OpenOptions,
-    npy::MAX_HEADER_LEN,
-    write::{RecoverOptions, Recovery},
-};
+use npymap::write::{RecoverOptions, Recovery};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
-use crate::input::text;
+use crate::input::{open, text};
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
 use crate::output::report;
@@ -50,10 +46,6 @@ pub(crate) struct RecoverArgs {
     #[arg(long)]
     json: bool,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
-
     /// .npy file
     file: ArrayPath,
 }
@@ -64,7 +56,7 @@ impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let open = OpenOptions::new().max_header_len(self.max_header_len);
+        let open = open::options();
         let options = RecoverOptions::new().zero_fill(self.zero_fill).open_options(open.clone());
         signals::watch().map_err(CliError::io(path, "open"))?;
         let recovery = if self.dry_run {

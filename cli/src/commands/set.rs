@@ -4,16 +4,15 @@ use std::ffi::OsString;
 
 use clap::Args;
 use npymap::element::Casting;
-use npymap::{MappedArray, Result, Source, npy::MAX_HEADER_LEN};
+use npymap::{MappedArray, Result, Source};
 use serde_json::json;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
 use crate::input::{members, open, platform, text};
-use crate::output::edit::{self, EditOptions};
 use crate::output::locking::WaitArgs;
-use crate::output::report;
+use crate::output::{edit, report};
 use crate::select::edited::Edited;
 use crate::select::filter::Filter;
 use crate::select::new_value::NewValue;
@@ -75,10 +74,6 @@ pub(crate) struct SetArgs {
     #[command(flatten)]
     wait: WaitArgs,
 
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    max_header_len: usize,
-
     /// .npy file, or FILE[MEMBER] of an .npz, which is rewritten, or .ten file
     file: ArrayPath,
 
@@ -94,12 +89,11 @@ const SAME_FILE: &str = "is the file to change: copy the array first, with `npym
 
 impl SetArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
-        let options =
-            EditOptions { flush: self.flush, max_header_len: self.max_header_len, wait: self.wait };
         edit::reject_stream(&self.file)?;
         let file = self.value.strip_prefix('@').map(|name| ArrayPath::from(OsString::from(name)));
         let file = file.map(|path| self.open_value(&path)).transpose()?;
-        let count = options.edit(&self.file, |edited| self.change(edited, file))?;
+        let count =
+            edit::edit(&self.file, self.wait, self.flush, |edited| self.change(edited, file))?;
         let path = self.file.name();
         let line = json!({ "path": path.to_string_lossy(), "set": count });
         let text = format!("{}: {} set", safe(path.display()), text::plural(count, "element"));
@@ -110,14 +104,14 @@ impl SetArgs {
     /// change them while they are written.
     fn open_value(&self, path: &ArrayPath) -> Result<MappedArray, CliError> {
         let has_same_name = platform::is_same_file(&path.path, &self.file.path);
-        let source = open::map_arrays(&path.path, self.max_header_len).at(path.name())?;
+        let source = open::map_arrays(&path.path).at(path.name())?;
         // Standard input and hard links have other names.
         let target = Source::open(&self.file.path).ok().and_then(|file| file.file_id());
         let ids = source.file_id().zip(target);
         if has_same_name || ids.is_some_and(|(value, file)| value == file) {
             return Err(CliError::rejected(path.name(), SAME_FILE));
         }
-        open::any_of(path, source, self.max_header_len, false)
+        open::any_of(path, source, false)
             .and_then(|file| members::open(&file, path))
             .at(path.name())
     }

@@ -3,7 +3,7 @@
 
 use clap::Args;
 use npymap::any::{AnyFile, Npy};
-use npymap::{DType, MappedArray, Order, Result, npy::MAX_HEADER_LEN};
+use npymap::{DType, MappedArray, Order, Result};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::dtype_arg;
@@ -60,10 +60,6 @@ pub(crate) struct FileArgs {
     /// the length of the file [default: -1]
     #[arg(long, value_name = "SHAPE", requires = "raw", value_parser = shape_arg::parse)]
     pub(crate) shape: Option<PartialShape>,
-
-    /// Maximum header length, in characters
-    #[arg(long, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    pub(crate) max_header_len: usize,
 }
 
 impl FileArgs {
@@ -105,15 +101,14 @@ impl InputOptions<'_> {
         if self.args.is_raw() || input.member.is_some() {
             return Ok(vec![0]);
         }
-        let (options, _) = open::npy_options(input, self.args.max_header_len);
+        let (options, _) = open::npy_options(input);
         let (path, source) = (&input.path, open::map(&input.path, self.content())?);
         trailing::offsets(path, &source, &options, self.is_whole && stream::is_output(path))
     }
 
     /// What is needed of a stream.
     fn content(self) -> Content {
-        let max_header_len = self.args.max_header_len;
-        Content::Arrays { max_header_len, takes_all: self.takes_all }
+        Content::Arrays { takes_all: self.takes_all }
     }
 
     /// Opens an array: a file, or the member or the offset that `input` names, mapped
@@ -127,15 +122,14 @@ impl InputOptions<'_> {
     pub(crate) fn file(self, input: &ArrayPath) -> Result<AnyFile> {
         let path = &input.path;
         let Some(dtype) = &self.args.raw else {
-            let len = self.args.max_header_len;
             // Of a stream, no more is copied than the arrays and a little after them.
             let content = input.offset().map_or(self.content(), |_| Content::ALL);
             let source = open::map(path, content)?;
             if self.is_whole && stream::is_output(path) {
-                let (options, offset) = open::npy_options(input, len);
+                let (options, offset) = open::npy_options(input);
                 trailing::reject(&source, &options, self.takes_all || offset.is_some())?;
             }
-            return open::any_of(input, source, len, self.takes_all);
+            return open::any_of(input, source, self.takes_all);
         };
         let place = (self.args.offset.unwrap_or(0), self.order);
         let (source, options) = open::raw(path, dtype, place, self.args.shape.as_ref())?;

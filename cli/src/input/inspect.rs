@@ -7,7 +7,7 @@ use std::io;
 use std::num::NonZero;
 
 use npymap::{
-    MappedArray, OpenOptions, Order, Result,
+    MappedArray, Order, Result,
     any::Format,
     npy::HeaderText,
     npz::{self, Npz},
@@ -70,10 +70,7 @@ pub(crate) enum EntryContent {
 
 /// Lists arrays.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inspector {
-    max_header_len: usize,
-    wanted: Wanted,
-}
+pub(crate) struct Inspector(pub(crate) Wanted);
 
 /// What is read of each array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,17 +87,13 @@ type Visit<'v> = &'v mut dyn FnMut(FileEntry) -> io::Result<()>;
 type Add<'v> = &'v mut dyn FnMut(FileEntry) -> Result<()>;
 
 impl Inspector {
-    pub(crate) fn new(max_header_len: usize, wanted: Wanted) -> Inspector {
-        Inspector { max_header_len, wanted }
-    }
-
     /// An array, with its digest if that is wanted.
     pub(crate) fn array(
         self,
         mut info: ArrayInfo,
         array: impl FnOnce() -> Result<MappedArray>,
     ) -> Result<EntryContent> {
-        if let Wanted::Digests(_) = self.wanted {
+        if let Wanted::Digests(_) = self.0 {
             info.digest = Some(digest::sha256(&array()?)?);
         }
         Ok(EntryContent::Array(Box::new(info)))
@@ -172,10 +165,10 @@ impl Inspector {
 
     fn list(self, path: &ArrayPath, add: Add<'_>) -> Result<()> {
         let requested = path.member.as_deref();
-        let source = open::map_arrays(&path.path, self.max_header_len)?;
+        let source = open::map_arrays(&path.path)?;
         match Format::recognize(&source)? {
             Format::Npz => {
-                let npz = open::npz_options(self.max_header_len).open(source)?;
+                let npz = open::npz_options().open(source)?;
                 self.list_npz(&npz, None, requested, add)
             }
             Format::Ten => self.list_ten(&Ten::open(source)?, None, requested, add),
@@ -186,15 +179,15 @@ impl Inspector {
                 add(FileEntry { format: "npy", member, info: None, content })
             }
             // Fails: this format has no members.
-            _ => open::any(&path.path, self.max_header_len)?.get(requested).map(drop),
+            _ => open::any(&path.path)?.get(requested).map(drop),
         }
     }
 
     fn npy(self, input: &ArrayPath) -> Result<EntryContent> {
         let path = &input.path;
-        let (options, at) = open::npy_options(input, self.max_header_len);
-        let source = open::read_source(path, self.max_header_len)?;
-        if self.wanted == Wanted::HeaderText {
+        let (options, at) = open::npy_options(input);
+        let source = open::read_source(path)?;
+        if self.0 == Wanted::HeaderText {
             trailing::note(path, &source, &options, at.is_some());
             return options.header_text(&source).map(|text| header_text(&text));
         }
@@ -202,7 +195,7 @@ impl Inspector {
         let offset = to_u64(header.data_offset) + at.unwrap_or(0);
         let mut info = ArrayInfo::from_header(&header, Some(offset))?;
         info.trailing = trailing::note(path, &source, &options, at.is_some());
-        self.array(info, || options.open(open::map_arrays(path, self.max_header_len)?))
+        self.array(info, || options.open(open::map_arrays(path)?))
     }
 
     /// Lists the members of an `.npz`, which may be a member of a tar file itself.
@@ -222,7 +215,7 @@ impl Inspector {
             }
             npz.members().collect()
         };
-        let most = if let Wanted::Digests(threads) = self.wanted { threads.get() } else { 1 };
+        let most = if let Wanted::Digests(threads) = self.0 { threads.get() } else { 1 };
         let mut members = members.into_iter();
         parallel::pipeline(
             most.min(members.len()),
@@ -238,8 +231,8 @@ impl Inspector {
     fn npz_content(self, member: &npz::Member<'_>) -> Result<EntryContent> {
         let header = match member.header() {
             Ok(None) => return Ok(EntryContent::Other),
-            header if self.wanted == Wanted::HeaderText => {
-                let text = HeaderText::read(member.reader()?, self.max_header_len);
+            header if self.0 == Wanted::HeaderText => {
+                let text = HeaderText::read(member.reader()?, open::max_header_len());
                 // Errors of `header` name the member.
                 return match (text, header) {
                     (Ok(text), _) => Ok(header_text(&text)),
@@ -273,7 +266,7 @@ impl Inspector {
     }
 
     fn ten_content(self, ten: &Ten, index: usize, header: &TenHeader) -> Result<EntryContent> {
-        if self.wanted == Wanted::HeaderText {
+        if self.0 == Wanted::HeaderText {
             return Ok(EntryContent::Header(python_literal(header)));
         }
         let offset = ten.data_offset(index)?;
@@ -312,10 +305,9 @@ impl Inspector {
 
     fn tar_content(self, path: &ArrayPath, member: &tar::Member<'_>) -> Result<EntryContent> {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
-        if self.wanted == Wanted::HeaderText {
-            let options = OpenOptions::new().max_header_len(self.max_header_len);
-            let source = open::read_source(&path.path, self.max_header_len)?;
-            let text = options.offset(member.offset()).header_text(&source)?;
+        if self.0 == Wanted::HeaderText {
+            let source = open::read_source(&path.path)?;
+            let text = open::options().offset(member.offset()).header_text(&source)?;
             return Ok(header_text(&text));
         }
         let offset = member.offset() + to_u64(header.data_offset);

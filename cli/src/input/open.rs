@@ -9,6 +9,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::Ten;
@@ -26,6 +27,22 @@ use crate::input::shape_arg::PartialShape;
 use crate::input::stream::Content;
 use crate::input::{messages, progress, remote, stream, trailing};
 
+static MAX_LEN: AtomicUsize = AtomicUsize::new(MAX_HEADER_LEN);
+
+/// Sets how many characters a header may have.
+pub(crate) fn set_max_header_len(len: usize) {
+    MAX_LEN.store(len, Ordering::Relaxed);
+}
+
+pub(crate) fn max_header_len() -> usize {
+    MAX_LEN.load(Ordering::Relaxed)
+}
+
+/// The options with which `.npy` files are opened.
+pub(crate) fn options() -> OpenOptions {
+    OpenOptions::new().max_header_len(max_header_len())
+}
+
 /// A source that maps a file read-only, or the copy of a stream, and reads from a URL, when
 /// elements are needed.
 pub(crate) fn map(path: &Path, content: Content) -> Result<Source> {
@@ -42,11 +59,11 @@ pub(crate) fn map(path: &Path, content: Content) -> Result<Source> {
 }
 
 /// A source that reads a file, or the copy of a stream, without mapping it.
-pub(crate) fn read_source(path: &Path, max_header_len: usize) -> Result<Source<MapMut>> {
+pub(crate) fn read_source(path: &Path) -> Result<Source<MapMut>> {
     if let Some(source) = remote::source(path)? {
         return Ok(source);
     }
-    match stream::open(path, Content::Arrays { max_header_len, takes_all: false })? {
+    match stream::open(path, Content::Arrays { takes_all: false })? {
         Some(file) => Source::from_file(file),
         None => Source::open(path),
     }
@@ -59,13 +76,13 @@ fn map_mut(path: &Path) -> Result<Source<MapMut>> {
 }
 
 /// The format of a file.
-pub(crate) fn format(path: &Path, max_header_len: usize) -> Result<Format> {
-    Format::recognize(&map_arrays(path, max_header_len)?)
+pub(crate) fn format(path: &Path) -> Result<Format> {
+    Format::recognize(&map_arrays(path)?)
 }
 
-/// As `map`, for a file of arrays with a header of at most this many characters.
-pub(crate) fn map_arrays(path: &Path, max_header_len: usize) -> Result<Source> {
-    map(path, Content::Arrays { max_header_len, takes_all: false })
+/// As `map`, for a file of arrays.
+pub(crate) fn map_arrays(path: &Path) -> Result<Source> {
+    map(path, Content::Arrays { takes_all: false })
 }
 
 /// Opens a raw file, and returns how to interpret it. The elements start at an offset.
@@ -99,25 +116,19 @@ pub(crate) fn raw(
 }
 
 /// Opens a file of any format.
-pub(crate) fn any(path: &Path, max_header_len: usize) -> Result<AnyFile> {
-    let source = map_arrays(path, max_header_len)?;
-    any_of(&ArrayPath::from_file(path), source, max_header_len, false)
+pub(crate) fn any(path: &Path) -> Result<AnyFile> {
+    any_of(&ArrayPath::from_file(path), map_arrays(path)?, false)
 }
 
 /// Opens a source of any format, at the offset in its name if it is a `.npy`. Prints a note if
 /// something follows the array, unless it is another array, and all are taken or one is named.
-pub(crate) fn any_of(
-    input: &ArrayPath,
-    source: Source,
-    max_header_len: usize,
-    takes_all: bool,
-) -> Result<AnyFile> {
+pub(crate) fn any_of(input: &ArrayPath, source: Source, takes_all: bool) -> Result<AnyFile> {
     Ok(match Format::recognize(&source)? {
-        Format::Npz => AnyFile::Npz(npz_options(max_header_len).open(source)?),
+        Format::Npz => AnyFile::Npz(npz_options().open(source)?),
         Format::Ten => AnyFile::Ten(Ten::open(source)?),
         Format::Tar => AnyFile::Tar(TarFile::open(source)?),
         _ => {
-            let (options, offset) = npy_options(input, max_header_len);
+            let (options, offset) = npy_options(input);
             trailing::note(&input.path, &source, &options, takes_all || offset.is_some());
             AnyFile::Npy(Npy::new(source, options)?)
         }
@@ -125,47 +136,43 @@ pub(crate) fn any_of(
 }
 
 /// The options for the `.npy` at the offset in a name, and that offset.
-pub(crate) fn npy_options(input: &ArrayPath, max_header_len: usize) -> (OpenOptions, Option<u64>) {
+pub(crate) fn npy_options(input: &ArrayPath) -> (OpenOptions, Option<u64>) {
     let offset = input.offset();
-    let options = OpenOptions::new().max_header_len(max_header_len);
-    (options.offset(offset.unwrap_or(0)), offset)
+    (options().offset(offset.unwrap_or(0)), offset)
 }
 
 /// Opens an archive whose stored members are mapped, and shows a progress bar
 /// for the others.
-pub(crate) fn npz(path: &Path, max_header_len: usize) -> Result<Npz> {
-    npz_options(max_header_len).open(map_arrays(path, max_header_len)?)
+pub(crate) fn npz(path: &Path) -> Result<Npz> {
+    npz_options().open(map_arrays(path)?)
 }
 
 /// The options with which archives are opened.
-pub(crate) fn npz_options(max_header_len: usize) -> NpzOptions {
-    progress::show_members(NpzOptions::new().max_header_len(max_header_len))
+pub(crate) fn npz_options() -> NpzOptions {
+    progress::show_members(NpzOptions::new().max_header_len(max_header_len()))
 }
 
 /// Opens an archive without a progress bar.
 pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
-    Npz::open(map_arrays(path, MAX_HEADER_LEN)?)
+    Npz::open(map_arrays(path)?)
 }
 
 /// Opens an archive that may be damaged. What is before it may be, too, so that it is not
 /// recognized by its first bytes.
 pub(crate) fn damaged_npz(path: &Path) -> Result<Npz> {
-    npz_options(MAX_HEADER_LEN).open(map(path, Content::ALL)?)
+    npz_options().open(map(path, Content::ALL)?)
 }
 
 /// As `damaged_npz`, without the directory of the archive.
 pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
-    npz_options(MAX_HEADER_LEN).scan(map(path, Content::ALL)?)
+    npz_options().scan(map(path, Content::ALL)?)
 }
 
 /// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
 /// time to be read.
-pub(crate) fn write_array(
-    input: &ArrayPath,
-    max_header_len: usize,
-) -> Result<(MappedArrayMut, MappedArray)> {
+pub(crate) fn write_array(input: &ArrayPath) -> Result<(MappedArrayMut, MappedArray)> {
     let source = map_mut(&input.path)?.write_only();
-    let stored = map_arrays(&input.path, max_header_len)?;
+    let stored = map_arrays(&input.path)?;
     let is_npy = input.offset().is_some() && Format::recognize(&stored)? == Format::Npy;
     if let Some(member) = input.member.as_deref()
         && !is_npy
@@ -175,17 +182,14 @@ pub(crate) fn write_array(
         let index = ten.index(member)?;
         return Ok((ten.get(index)?, stored.get(index)?));
     }
-    let (options, offset) = npy_options(input, max_header_len);
+    let (options, offset) = npy_options(input);
     trailing::note(&input.path, &stored, &options, offset.is_some());
     Ok((options.open(source)?, options.open(stored)?))
 }
 
 /// As [`write_array`], for a `.npy` file without a name.
-pub(crate) fn write_unnamed(
-    file: File,
-    max_header_len: usize,
-) -> Result<(MappedArrayMut, MappedArray)> {
-    let options = OpenOptions::new().max_header_len(max_header_len);
+pub(crate) fn write_unnamed(file: File) -> Result<(MappedArrayMut, MappedArray)> {
+    let options = options();
     let stored = read_file(file.try_clone()?, &options)?;
     // SAFETY: the file has no name, so no other process can change it.
     let source = unsafe { Source::map_mut_file(file) }?.write_only();

@@ -19,8 +19,8 @@ use npymap::npy::HeaderText;
 use npymap::source::ReadAt;
 use npymap::{MappedArray, OpenOptions, Source, tar::TarFile, ten::Ten};
 
-use crate::input::platform;
 use crate::input::progress::Progress;
+use crate::input::{open, platform};
 
 /// The bytes of a stream that are copied between two updates of the progress.
 const PART: u64 = 4 << 20;
@@ -49,9 +49,8 @@ static COPIES: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 /// What is expected in a stream, which decides how much of it is copied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// A file of arrays, with headers of at most this many characters if it is a `.npy`, of
-    /// which only the first is needed unless all are.
-    Arrays { max_header_len: usize, takes_all: bool },
+    /// A file of arrays, of which only the first is needed unless all are.
+    Arrays { takes_all: bool },
     /// At most this many bytes of any kind.
     Bytes(u64),
 }
@@ -109,11 +108,11 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
 /// The array of a `.npy` in a stream, which is read as far as elements are used. `None` if
 /// `path` is a file, or a stream of something else: that is copied, and can be opened by its
 /// path.
-pub(crate) fn array(path: &Path, max_header_len: usize) -> npymap::Result<Option<MappedArray>> {
+pub(crate) fn array(path: &Path) -> npymap::Result<Option<MappedArray>> {
     let Some(mut copy) = begin(path)? else { return Ok(None) };
-    let header = HeaderText::read(&mut copy, max_header_len).and_then(|text| text.header());
+    let header = HeaderText::read(&mut copy, open::max_header_len()).and_then(|text| text.header());
     let Ok(header) = header else {
-        copy.finish(Content::Arrays { max_header_len, takes_all: false })?;
+        copy.finish(Content::Arrays { takes_all: false })?;
         return Ok(None);
     };
     let raw = RawSpec::new(header.dtype).shape(&header.shape).order(header.order);
@@ -179,9 +178,7 @@ fn redirected_file() -> Option<File> {
 fn copy(stream: PartialCopy, content: Content) -> io::Result<File> {
     let growing = Growing::of(stream);
     let len = match content {
-        Content::Arrays { max_header_len, takes_all } => {
-            growing.needed_len(max_header_len, takes_all)?
-        }
+        Content::Arrays { takes_all } => growing.needed_len(takes_all)?,
         Content::Bytes(len) => len,
     };
     let (stream, failure) = &mut *growing.lock();
@@ -208,7 +205,7 @@ impl Growing {
 
     /// How many bytes of a stream its headers need. Those of archives are read, which
     /// copies everything before them. Errors in them are found again by who opens the copy.
-    fn needed_len(&self, max_header_len: usize, takes_all: bool) -> npymap::Result<u64> {
+    fn needed_len(&self, takes_all: bool) -> npymap::Result<u64> {
         let source = Source::from_read_at(self.clone())?;
         Ok(match Format::recognize(&source)? {
             Format::Npz => u64::MAX,
@@ -221,7 +218,7 @@ impl Growing {
                 0
             }
             _ => {
-                let arrays = OpenOptions::new().max_header_len(max_header_len).walk(source)?;
+                let arrays = open::options().walk(source)?;
                 let count = if takes_all { usize::MAX } else { 1 };
                 let last = arrays.take(count).map_while(npymap::Result::ok).last();
                 last.map_or(0, |last| last.end + TRAILING)

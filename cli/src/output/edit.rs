@@ -16,64 +16,52 @@ const NOT_EDITABLE: &str = "cannot be edited: name an array of an .npz or .ten a
 
 const STREAM: &str = "a stream cannot be changed in place: write it to a file first, with `npymap convert - FILE.npy`";
 
-/// Options of commands that edit an array.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EditOptions {
-    /// Wait until the data is on disk.
-    pub(crate) flush: bool,
-    pub(crate) max_header_len: usize,
-    pub(crate) wait: WaitArgs,
+/// Applies `change` to an array and returns its result. A member of an
+/// `.npz` is changed by rewriting the archive. `flush` waits until the data is on disk.
+pub(crate) fn edit(
+    target: &ArrayPath,
+    wait: WaitArgs,
+    flush: bool,
+    change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
+) -> Result<usize, CliError> {
+    let ArrayPath { path, member, .. } = target;
+    reject_stream(target)?;
+    let format = open::format(path).map_err(CliError::Library)?;
+    match (format, member) {
+        (Format::Npz, Some(name)) => edit_member(target, name, wait, change),
+        (Format::Npz | Format::Ten, None) => {
+            let path = target.name();
+            let file = open::map_arrays(path).and_then(|file| open::any_of(target, file, false));
+            let text = members::choice(&file.at(path)?, path).map(Cow::from);
+            Err(CliError::rejected(path, text.unwrap_or(NOT_EDITABLE.into())))
+        }
+        (Format::Npy, member) if member.is_none() || target.offset().is_some() => {
+            edit_in_place(target, wait, flush, change).at(target.name())
+        }
+        (Format::Ten, Some(_)) => edit_in_place(target, wait, flush, change).at(target.name()),
+        _ => Err(CliError::rejected(target.name(), NOT_EDITABLE)),
+    }
 }
 
-impl EditOptions {
-    /// Applies `change` to an array and returns its result. A member of an
-    /// `.npz` is changed by rewriting the archive.
-    pub(crate) fn edit(
-        self,
-        target: &ArrayPath,
-        change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
-    ) -> Result<usize, CliError> {
-        let ArrayPath { path, member, .. } = target;
-        reject_stream(target)?;
-        let format = open::format(path, self.max_header_len).map_err(CliError::Library)?;
-        match (format, member) {
-            (Format::Npy, member) if member.is_none() || target.offset().is_some() => {
-                self.edit_in_place(target, change).at(target.name())
-            }
-            (Format::Ten, Some(_)) => self.edit_in_place(target, change).at(target.name()),
-            (Format::Npz, Some(name)) => edit_member(target, name, self, change),
-            (Format::Npz | Format::Ten, None) => {
-                let path = target.name();
-                let source = open::map_arrays(path, self.max_header_len);
-                let file =
-                    source.and_then(|file| open::any_of(target, file, self.max_header_len, false));
-                let text = members::choice(&file.at(path)?, path).map(Cow::from);
-                Err(CliError::rejected(path, text.unwrap_or(NOT_EDITABLE.into())))
-            }
-            _ => Err(CliError::rejected(target.name(), NOT_EDITABLE)),
-        }
+fn edit_in_place(
+    target: &ArrayPath,
+    wait: WaitArgs,
+    flush: bool,
+    change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
+) -> npymap::Result<usize> {
+    let path = &target.path;
+    let lock =
+        wait.with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))?;
+    let (array, stored) = open::write_array(target)?;
+    // A program that does not lock may have replaced the file before it was
+    // opened.
+    lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
+    let mut edited = Edited { array, stored };
+    let count = change(&mut edited)?;
+    if flush {
+        edited.array.close()?;
     }
-
-    fn edit_in_place(
-        self,
-        target: &ArrayPath,
-        change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
-    ) -> npymap::Result<usize> {
-        let path = &target.path;
-        let lock = self
-            .wait
-            .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))?;
-        let (array, stored) = open::write_array(target, self.max_header_len)?;
-        // A program that does not lock may have replaced the file before it was
-        // opened.
-        lock.as_ref().map_or(Ok(()), |lock| lock.check(path))?;
-        let mut edited = Edited { array, stored };
-        let count = change(&mut edited)?;
-        if self.flush {
-            edited.array.close()?;
-        }
-        Ok(count)
-    }
+    Ok(count)
 }
 
 /// Rejects standard input, pipes and URLs, which cannot be changed in place.
@@ -91,11 +79,11 @@ pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
 fn edit_member(
     target: &ArrayPath,
     name: &str,
-    options: EditOptions,
+    wait: WaitArgs,
     change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
 ) -> Result<usize, CliError> {
     let (path, to_error) = (&target.path, CliError::with_path(target.name()));
-    let mut update = npz_update::begin(path, options.wait, options.max_header_len)?;
+    let mut update = npz_update::begin(path, wait)?;
     let member = update.npz().member(name).map_err(CliError::Library)?;
     // Finds the same member, even if another is called as this one without `.npy`.
     let full_name = member.full_name().to_owned();
@@ -108,7 +96,7 @@ fn edit_member(
     let copy = copy.map_err(CliError::io(path, "create a copy of"))?;
     let reader = member.reader().map_err(CliError::Library)?;
     member_copy::copy(reader, target.name(), (&copy, path), &mut |_| ())?;
-    let (array, stored) = open::write_unnamed(copy, options.max_header_len).map_err(&to_error)?;
+    let (array, stored) = open::write_unnamed(copy).map_err(&to_error)?;
     let mut edited = Edited { array, stored };
     let count = change(&mut edited).map_err(to_error)?;
     let changed = || Ok(edited.stored.clone());

@@ -17,16 +17,12 @@ const STREAM: &str = "a stream cannot be changed in place: name a file";
 const ABSENT: &str = "does not exist: create it with `npymap npz pack`";
 
 /// Locks an archive that exists, and starts an update of it.
-pub(crate) fn begin<'a>(
-    path: &Path,
-    wait: WaitArgs,
-    max_header_len: usize,
-) -> Result<NpzUpdate<'a>, CliError> {
+pub(crate) fn begin<'a>(path: &Path, wait: WaitArgs) -> Result<NpzUpdate<'a>, CliError> {
     remote::reject_change(path)?;
     CliError::rejected_if(stream::is_standard(path), path, STREAM)?;
     CliError::rejected_if(!path.exists(), path, ABSENT)?;
     signals::watch().map_err(CliError::io(path, "create"))?;
-    let options = open::npz_options(max_header_len);
+    let options = open::npz_options();
     let update = wait.with_lock(path, |locking| options.update(path, locking));
     update.map_err(CliError::Library)
 }
