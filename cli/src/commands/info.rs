@@ -170,9 +170,9 @@ impl InfoArgs {
             });
         }
         let inspector = Inspector(Wanted::Digests(NonZero::<usize>::MIN));
-        parallel::pipeline(
-            threads.get().min(files.len()),
-            || Ok(files.next()),
+        parallel::on_threads(
+            threads.get(),
+            files,
             |path| Ok((path, inspector.entries(path)?)),
             |(path, entries)| entries.into_iter().try_for_each(|entry| visit(path, entry)),
         )

@@ -216,10 +216,9 @@ impl Inspector {
             npz.members().collect()
         };
         let most = if let Wanted::Digests(threads) = self.0 { threads.get() } else { 1 };
-        let mut members = members.into_iter();
-        parallel::pipeline(
-            most.min(members.len()),
-            || Ok(members.next()),
+        parallel::on_threads(
+            most,
+            members.into_iter(),
             |member| {
                 let name = MemberName::Text(member.name().to_owned());
                 Ok(FileEntry::of_archive("npz", outer, name, self.npz_content(&member)))

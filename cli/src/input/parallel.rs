@@ -8,20 +8,25 @@ use std::thread::{self, Scope};
 use crate::input::memory;
 use crate::input::threads::processors;
 
-/// Calls `work` with each number below `count`, on one thread per processor, and
-/// `merge` with the results in order, until one of them fails.
-pub(crate) fn in_order<T: Send, E: Send>(
-    count: usize,
-    work: impl Fn(usize) -> Result<T, E> + Sync,
-    mut merge: impl FnMut(usize, T) -> Result<(), E>,
+/// Calls `work` with each job, on one thread per processor, and `merge` with the results in
+/// order, so that sums of floats do not depend on the number of threads, until one of them
+/// fails.
+pub(crate) fn in_order<J: Send, T: Send, E: Send>(
+    jobs: impl ExactSizeIterator<Item = J>,
+    work: impl Fn(J) -> Result<T, E> + Sync,
+    merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut numbers = 0..count;
-    pipeline(
-        processors().get().min(count),
-        || Ok(numbers.next()),
-        |number| Ok((number, work(number)?)),
-        |(number, result)| merge(number, result),
-    )
+    on_threads(processors().get(), jobs, work, merge)
+}
+
+/// As [`in_order`], on this many threads.
+pub(crate) fn on_threads<J: Send, T: Send, E: Send>(
+    threads: usize,
+    mut jobs: impl ExactSizeIterator<Item = J>,
+    work: impl Fn(J) -> Result<T, E> + Sync,
+    merge: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
+    pipeline(threads.min(jobs.len()), || Ok(jobs.next()), work, merge)
 }
 
 /// Jobs that are waiting or being worked on, for each thread.
@@ -125,27 +130,27 @@ mod tests {
     fn results_are_merged_in_order_until_one_fails() {
         for count in [0, 1, 2, 1000] {
             let mut all = Vec::new();
-            let done = in_order::<_, ()>(
-                count,
+            let done = in_order::<_, _, ()>(
+                0..count,
                 |n| Ok(n * n),
-                |n, square| {
-                    all.push((n, square));
+                |square| {
+                    all.push(square);
                     Ok(())
                 },
             );
-            assert_eq!((done, all), (Ok(()), (0..count).map(|n| (n, n * n)).collect()));
+            assert_eq!((done, all), (Ok(()), (0..count).map(|n| n * n).collect()));
         }
         let mut merged = 0;
         let failed = in_order(
-            1000,
+            0..1000,
             |n| if n == 500 { Err(n) } else { Ok(n) },
-            |_, _| {
+            |_| {
                 merged += 1;
                 Ok(())
             },
         );
         assert_eq!((failed, merged), (Err(500), 500));
-        assert_eq!(in_order(1000, Ok, |n, _| if n == 3 { Err(n) } else { Ok(()) }), Err(3));
+        assert_eq!(in_order(0..1000, Ok, |n| if n == 3 { Err(n) } else { Ok(()) }), Err(3));
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use npymap::element::Real as _;
 use npymap::{MappedArray, Result, array::Outline};
 
+use crate::input::parallel;
 use crate::output::picture::Norm;
 use crate::stats::scan::Ignored;
 use crate::stats::summary::Summary;
-use crate::stats::tiles;
 
 /// The places of the lowest and the highest value at each position, from 0 to 1;
 /// `None` for positions without a value.
@@ -30,12 +30,11 @@ impl Line {
         // Fewer elements are connected by lines.
         let count = view.len().min(width);
         let mut extremes = Vec::new();
-        let parts: Vec<usize> = (0..count).collect();
-        tiles::in_order(
-            threads,
-            &parts,
+        parallel::on_threads(
+            threads.get(),
+            0..count,
             |part| {
-                let [start, end] = [*part, part + 1].map(|at| place(at, view.len(), count));
+                let [start, end] = [part, part + 1].map(|at| place(at, view.len(), count));
                 let (_, rest) = view.split_at(0, start)?;
                 let (own, _) = rest.split_at(0, end - start)?;
                 let mut all = Summary::none(own.dtype(), Ignored::Nothing)?;
@@ -45,7 +44,10 @@ impl Line {
                 })?;
                 Ok(all.finite)
             },
-            |_, found| extremes.push(found.and_then(|extremes| norm_places(extremes, norm))),
+            |found| {
+                extremes.push(found.and_then(|extremes| norm_places(extremes, norm)));
+                Ok::<_, npymap::Error>(())
+            },
         )?;
         let places = if count < width { connect(&extremes, width) } else { extremes };
         Ok(Line { places })

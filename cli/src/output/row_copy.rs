@@ -97,7 +97,7 @@ pub(crate) fn write(
         drop(order);
         let row = |at: &usize| part(&sorted, at * size..(at + 1) * size);
         parallel::in_order(
-            from.len().div_ceil(step),
+            0..from.len().div_ceil(step),
             |number| {
                 let first = number * step;
                 let rows_of_part = part(&from, first..from.len().min(first + step));
@@ -114,7 +114,7 @@ pub(crate) fn write(
                 writer.write(&[written + first * size], rows)?;
                 Ok::<_, npymap::Error>(rows.len())
             },
-            |_, nbytes| {
+            |nbytes| {
                 progress.add(nbytes);
                 Ok(())
             },

@@ -236,9 +236,9 @@ impl<'a> RowSelection<'a> {
     pub(crate) fn each_match(&self, mut visit: impl FnMut(Vec<usize>) -> Result<()>) -> Result<()> {
         let mut progress = Progress::new(self.rows.nbytes());
         parallel::in_order(
-            self.blocks.len(),
+            0..self.blocks.len(),
             |number| self.numbers(number),
-            |_, (numbers, bytes)| {
+            |(numbers, bytes)| {
                 visit(numbers)?;
                 progress.add(bytes);
                 Ok(())
@@ -343,12 +343,12 @@ impl<'a> RowSelection<'a> {
     ) -> Result<(), CliError> {
         let mut progress = Progress::new(self.rows.nbytes());
         parallel::in_order(
-            self.blocks.len(),
+            0..self.blocks.len(),
             |number| {
                 let result = self.with_block(number, &work).at(self.path)?;
                 Ok((result, self.part(number).at(self.path)?.0.nbytes()))
             },
-            |_, (result, nbytes)| {
+            |(result, nbytes)| {
                 visit(result)?;
                 progress.add(nbytes);
                 Ok(())

@@ -140,7 +140,7 @@ impl<'a> Sorter<'a> {
             let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
             let mut parts = Vec::new();
             let sort = |number| self.sorted_numbers(format, &blocks, number);
-            parallel::in_order(blocks.len(), sort, |_, part| {
+            parallel::in_order(0..blocks.len(), sort, |part| {
                 parts.push(part);
                 Ok(())
             })?;
@@ -242,17 +242,17 @@ impl<'a> Sorter<'a> {
         let file = RunFile::create(self.options.directory)?;
         let mut runs = Vec::new();
         parallel::in_order(
-            parts.len(),
+            0..parts.len(),
             |number| {
                 let batch = self.sorted_block(&parts, number, 1)?;
                 let (_, rows) = self.records().block(&parts, number)?;
                 let start = to_u64(rows.start) * to_u64(self.stored_size());
-                self.write_run(&file, start, |blocks| batch.write(blocks))
+                let run = self.write_run(&file, start, |blocks| batch.write(blocks))?;
+                Ok::<_, npymap::Error>((run, rows.len()))
             },
-            |number, run| {
+            |(run, rows)| {
                 runs.push(run);
-                let (_, rows) = self.records().block(&parts, number)?;
-                progress.add(rows.len() * self.records().size);
+                progress.add(rows * self.records().size);
                 Ok(())
             },
         )?;
@@ -271,12 +271,10 @@ impl<'a> Sorter<'a> {
         let fan_in = (self.options.memory / threads / BUFFER).clamp(FAN_IN.0, FAN_IN.1);
         while runs.len() > fan_in {
             let next = RunFile::create(self.options.directory)?;
-            let groups: Vec<&[Run]> = runs.chunks(fan_in).collect();
             let mut merged = Vec::new();
             parallel::in_order(
-                groups.len(),
-                |number| {
-                    let runs = groups.get(number).expect("each group has a number");
+                runs.chunks(fan_in),
+                |runs| {
                     let start = runs.first().map_or(0, |run| run.start);
                     let buffer = self.buffer(runs.len(), threads);
                     let runs = Runs { file: &file, size, ranges: runs };
@@ -284,7 +282,7 @@ impl<'a> Sorter<'a> {
                         merge::merge(&self.keys, runs, buffer, blocks)
                     })
                 },
-                |_, run| {
+                |run| {
                     merged.push(run);
                     Ok::<_, npymap::Error>(())
                 },
@@ -313,22 +311,20 @@ impl<'a> Sorter<'a> {
             next += to_usize(len(&part));
             (start, part)
         };
-        let parts: Vec<(usize, Vec<Run>)> = parts.into_iter().map(with_start).collect();
         parallel::in_order(
-            parts.len(),
-            |number| {
-                let (start, part) = parts.get(number).expect("each part has a number");
-                let mut at = *start;
+            parts.into_iter().map(with_start),
+            |(start, part)| {
+                let mut at = start;
                 let mut visit = |block: &[u8]| {
                     write(at, block)?;
                     at += block.len();
                     Ok(())
                 };
-                let runs = Runs { ranges: part, ..runs };
+                let runs = Runs { ranges: &part, ..runs };
                 self.write(&mut visit, |blocks| merge::merge(&self.keys, runs, buffer, blocks))?;
                 Ok::<_, npymap::Error>(at - start)
             },
-            |_, nbytes| {
+            |nbytes| {
                 progress.add(nbytes);
                 Ok(())
             },

@@ -93,28 +93,13 @@ pub(crate) fn process<'a, T: Send>(
     mut merge: impl FnMut(T),
 ) -> Result<()> {
     let mut progress = Progress::new(whole.nbytes());
-    in_order(threads, &Tile::split(whole)?, work, |tile, result| {
-        merge(result);
-        progress.add(tile.part.nbytes());
-    })
-}
-
-/// Calls `work` with each item, such as a tile, on several threads, and `merge`
-/// with the results, in the order of the items, so that sums of floats do not depend on the
-/// number of threads.
-pub(crate) fn in_order<I: Sync, T: Send>(
-    threads: NonZero<usize>,
-    items: &[I],
-    work: impl Fn(&I) -> Result<T> + Sync,
-    mut merge: impl FnMut(&I, T),
-) -> Result<()> {
-    let mut jobs = items.iter();
-    parallel::pipeline(
-        threads.get().min(items.len()),
-        || Ok(jobs.next()),
-        |item| Ok((item, work(item)?)),
-        |(item, result)| {
-            merge(item, result);
+    parallel::on_threads(
+        threads.get(),
+        Tile::split(whole)?.into_iter(),
+        |tile| Ok((tile.part.nbytes(), work(&tile)?)),
+        |(nbytes, result)| {
+            merge(result);
+            progress.add(nbytes);
             Ok(())
         },
     )
