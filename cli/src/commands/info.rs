@@ -7,17 +7,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::escape::{self, safe};
 use crate::input::file_set;
 use crate::input::input_args::InputArgs;
-use crate::input::inspect::{EntryContent, FileEntry, Inspector, Wanted};
+use crate::input::inspect::{ArrayInfo, EntryContent, FileEntry, Inspector, Wanted};
 use crate::input::messages;
 use crate::input::parallel;
 use crate::input::threads::ThreadArgs;
-use crate::output::describe::{self, DescribedEntry};
+use crate::output::describe;
 use crate::output::json;
 
 /// Describe arrays: dtype, shape, order, size.
@@ -124,8 +123,11 @@ impl InfoArgs {
         let mut failures = 0;
         let mut rows = Vec::new();
         self.for_each_entry(files, |path, entry| {
-            match described(path, self.shown(path), entry) {
-                Some(row) => rows.push(row),
+            match ok_or_print(path, entry.content) {
+                Some(content) => {
+                    let entry = FileEntry { content: Ok(content), ..entry };
+                    rows.push((self.shown(path).to_owned(), entry));
+                }
                 None => failures += 1,
             }
             Ok(())
@@ -182,13 +184,6 @@ impl InfoArgs {
     fn shown<'a>(&self, file: &'a ArrayPath) -> &'a Path {
         if self.read.file.is_raw() { file.name() } else { &file.path }
     }
-}
-
-/// The entry of a file that is called `path`. If it could not be opened, prints the error.
-fn described(file: &ArrayPath, path: &Path, entry: FileEntry) -> Option<DescribedEntry> {
-    let FileEntry { format, member, info, content } = entry;
-    let content = ok_or_print(file, content)?;
-    Some(DescribedEntry { path: path.to_owned(), format, member, info, content })
 }
 
 /// Returns the value, or prints the error.

@@ -7,15 +7,16 @@ use std::io;
 use std::num::NonZero;
 
 use npymap::{
-    MappedArray, Order, Result,
+    Header, MappedArray, Order, Result,
     any::Format,
-    npy::HeaderText,
+    array::Trailing,
+    layout::Layout,
+    npy::{HeaderText, Version},
     npz::{self, Npz},
     tar::{self, TarFile},
     ten::{Ten, TenHeader},
 };
 
-use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::escape::escaped;
 use crate::input::globs::NamePattern;
@@ -66,6 +67,33 @@ pub(crate) enum EntryContent {
     Header(String),
     /// Not an array.
     Other,
+}
+
+/// Facts about an array.
+pub(crate) struct ArrayInfo {
+    pub(crate) layout: Layout,
+    pub(crate) order: Order,
+    /// The version of a `.npy`.
+    pub(crate) version: Option<Version>,
+    /// Where the elements start in the file; `None` if they are deflated.
+    pub(crate) data_offset: Option<u64>,
+    /// SHA-256 of the elements, if requested.
+    pub(crate) digest: Option<String>,
+    /// What follows the elements in a `.npy` file.
+    pub(crate) trailing: Option<Trailing>,
+}
+
+impl ArrayInfo {
+    /// Facts about an array without a header of its own.
+    pub(crate) fn new(layout: Layout, order: Order, data_offset: Option<u64>) -> ArrayInfo {
+        ArrayInfo { layout, order, version: None, data_offset, digest: None, trailing: None }
+    }
+
+    /// Facts from the header of a `.npy`.
+    pub(crate) fn from_header(header: &Header, data_offset: Option<u64>) -> Result<ArrayInfo> {
+        let info = ArrayInfo::new(header.layout()?, header.order, data_offset);
+        Ok(ArrayInfo { version: Some(header.version), ..info })
+    }
 }
 
 /// Lists arrays.
@@ -315,6 +343,13 @@ impl Inspector {
 }
 
 impl FileEntry {
+    pub(crate) fn array(&self) -> Option<&ArrayInfo> {
+        match &self.content {
+            Ok(EntryContent::Array(array)) => Some(array),
+            _ => None,
+        }
+    }
+
     /// A member of an archive, which may be the member `outer` of a tar file.
     fn of_archive(
         format: &'static str,

@@ -3,7 +3,6 @@
 
 pub(crate) mod arguments;
 pub(crate) mod array_bytes;
-pub(crate) mod array_info;
 pub(crate) mod array_path;
 pub(crate) mod digest;
 pub(crate) mod dtype_arg;

@@ -6,41 +6,17 @@ use std::path::PathBuf;
 
 use npymap::{ByteOrder, DType, Order, dtype::Kind, layout::Layout};
 
-use crate::input::array_info::ArrayInfo;
 use crate::input::array_path::ArrayPath;
 use crate::input::escape::safe;
-use crate::input::inspect::{EntryContent, MemberName};
+use crate::input::inspect::{ArrayInfo, FileEntry};
 use crate::input::style::{HEADING, LABEL};
 use crate::input::text::{self, plural, shape};
 use crate::input::trailing;
 use crate::input::url::shown;
 use crate::output::table::{self, Column};
 
-/// A file entry that could be opened.
-pub(crate) struct DescribedEntry {
-    pub(crate) path: PathBuf,
-    pub(crate) format: &'static str,
-    pub(crate) member: Option<MemberName>,
-    pub(crate) info: Option<String>,
-    pub(crate) content: EntryContent,
-}
-
-impl DescribedEntry {
-    fn array(&self) -> Option<&ArrayInfo> {
-        match &self.content {
-            EntryContent::Array(array) => Some(array),
-            _ => None,
-        }
-    }
-
-    fn member_name(&self) -> String {
-        self.member.as_ref().map_or_else(String::new, ToString::to_string)
-    }
-
-    fn dtype_text(&self) -> String {
-        self.array().map_or("not an array".to_owned(), |array| abbreviated(array.layout.dtype()))
-    }
-}
+/// An entry of the file at a path.
+pub(crate) type Described = (PathBuf, FileEntry);
 
 /// Prints that files contain no arrays.
 pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<()> {
@@ -48,13 +24,13 @@ pub(crate) fn print_empty(out: &mut impl Write, files: &[ArrayPath]) -> io::Resu
 }
 
 /// Describes one entry in a few lines.
-pub(crate) fn print_paragraph(out: &mut impl Write, row: &DescribedEntry) -> io::Result<()> {
+pub(crate) fn print_paragraph(out: &mut impl Write, (path, row): &Described) -> io::Result<()> {
     let member = row.member.as_ref().map_or_else(String::new, |member| format!("[{member}]"));
-    let name = format!("{}{member}", safe(shown(&row.path)));
-    let EntryContent::Array(array) = &row.content else {
+    let name = format!("{}{member}", safe(shown(path)));
+    let Some(array) = row.array() else {
         return writeln!(out, "{HEADING}{name}{HEADING:#}\n  not an array");
     };
-    let ArrayInfo { layout, order: axes, version, data_offset, digest, trailing } = &**array;
+    let ArrayInfo { layout, order: axes, version, data_offset, digest, trailing } = array;
     let version = version.map_or_else(String::new, |version| format!(" {version}"));
     let storage = match data_offset {
         Some(offset) => format!("{}{version}, elements from byte {offset}", row.format),
@@ -138,12 +114,13 @@ fn add_fields(columns: &mut [Column], prefix: &str, start: usize, dtype: &DType)
 }
 
 /// Prints a table with a row for each entry.
-pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::Result<()> {
-    let members = rows.iter().any(|row| row.member.is_some());
-    let infos = rows.iter().any(|row| row.info.as_ref().is_some_and(|info| !info.is_empty()));
-    let digests = rows.iter().any(|row| row.array().is_some_and(|array| array.digest.is_some()));
-    let texts = |column: Column, text: &dyn Fn(&DescribedEntry) -> String| {
-        column.with_cells(rows.iter().map(text))
+pub(crate) fn print_table(out: &mut impl Write, rows: &[Described]) -> io::Result<()> {
+    let members = rows.iter().any(|(_, row)| row.member.is_some());
+    let infos = rows.iter().any(|(_, row)| row.info.as_ref().is_some_and(|info| !info.is_empty()));
+    let digests =
+        rows.iter().any(|(_, row)| row.array().is_some_and(|array| array.digest.is_some()));
+    let texts = |column: Column, text: &dyn Fn(&FileEntry) -> String| {
+        column.with_cells(rows.iter().map(|(_, row)| text(row)))
     };
     // Other members have empty cells.
     let facts = |column: Column, text: fn(&ArrayInfo) -> String| {
@@ -153,12 +130,19 @@ pub(crate) fn print_table(out: &mut impl Write, rows: &[DescribedEntry]) -> io::
         Some(offset) => format!("from byte {offset}"),
         None => "deflated".to_owned(),
     };
-    let info = |row: &DescribedEntry| row.info.as_ref().map_or_else(String::new, safe);
+    let paths = rows.iter().map(|(path, _)| safe(shown(path)));
+    let member =
+        |row: &FileEntry| row.member.as_ref().map_or_else(String::new, ToString::to_string);
+    let info = |row: &FileEntry| row.info.as_ref().map_or_else(String::new, safe);
+    let dtype = |row: &FileEntry| match row.array() {
+        Some(array) => abbreviated(array.layout.dtype()),
+        None => "not an array".to_owned(),
+    };
     let columns = [
-        Some(texts(Column::paths("file"), &|row| safe(shown(&row.path)))),
-        members.then(|| texts(Column::paths("member"), &DescribedEntry::member_name)),
+        Some(Column::paths("file").with_cells(paths)),
+        members.then(|| texts(Column::paths("member"), &member)),
         infos.then(|| texts(Column::text("info"), &info)),
-        Some(texts(Column::text("dtype"), &DescribedEntry::dtype_text)),
+        Some(texts(Column::text("dtype"), &dtype)),
         Some(facts(Column::text("shape"), |array| shape(array.layout.shape()))),
         Some(facts(Column::text("order"), |array| order(array.order).to_owned())),
         Some(facts(Column::numbers("size"), |array| text::size(array.layout.nbytes()))),

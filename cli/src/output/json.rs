@@ -6,9 +6,8 @@ use npymap::Order;
 use npymap::array::Trailing;
 use serde_json::{Value, json};
 
-use crate::input::array_info::ArrayInfo;
 use crate::input::error::rephrase_advice;
-use crate::input::inspect::{EntryContent, FileEntry};
+use crate::input::inspect::{ArrayInfo, EntryContent, FileEntry};
 use crate::input::url;
 
 /// A line of `info --json`.
