@@ -3,7 +3,6 @@
 use crate::input::lengths::to_usize;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io::{self, Write as _};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +12,7 @@ use npymap::npz::{Member, Npz};
 use serde_json::json;
 
 use crate::input::error::CliError;
-use crate::input::escape::{self, safe};
+use crate::input::escape::safe;
 use crate::input::inputs::last_of_each_name;
 use crate::input::progress::Progress;
 use crate::input::url::{self, shown};
@@ -22,7 +21,7 @@ use crate::output::draft::Draft;
 use crate::output::member_copy;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
-use crate::output::until_closed::UntilClosed;
+use crate::output::report;
 
 /// Extract members, inflating them and verifying their checksums.
 ///
@@ -129,9 +128,8 @@ impl ExtractArgs {
                 }
             }
         }
-        let printed = self.print(&extracted, failures);
         let done = format!("{} extracted", text::plural(extracted.len(), "member"));
-        printed.map_err(CliError::after(&self.file, &done))?;
+        self.print(&self.file, &done, &extracted, failures)?;
         Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -151,8 +149,7 @@ impl ExtractArgs {
         drop(progress);
         draft.commit()?;
         if !stream::is_output(output) {
-            let printed = self.print(&[member.name()], 0);
-            printed.map_err(CliError::after(output, "was written"))?;
+            self.print(output, "was written", &[member.name()], 0)?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -189,15 +186,17 @@ impl ExtractArgs {
         Ok(())
     }
 
-    fn print(&self, extracted: &[&str], failures: usize) -> io::Result<()> {
-        let out = &mut UntilClosed::new(io::stdout());
-        if self.json {
-            let path = shown(&self.file);
-            let line = json!({ "path": path, "extracted": extracted, "failed": failures });
-            return escape::json_line(out, &line);
-        }
-        let count = text::plural(extracted.len(), "member");
-        writeln!(out, "{}: {count} extracted", safe(shown(&self.file)))
+    fn print(
+        &self,
+        path: &Path,
+        done: &str,
+        extracted: &[&str],
+        failures: usize,
+    ) -> Result<(), CliError> {
+        let (file, count) = (shown(&self.file), text::plural(extracted.len(), "member"));
+        let line = json!({ "path": file, "extracted": extracted, "failed": failures });
+        let text = format!("{}: {count} extracted", safe(file));
+        report::done(path, done, self.json.then_some(line), &text)
     }
 
     /// The file to extract a member to. Checks that it can be created: that its name

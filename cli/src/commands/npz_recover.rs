@@ -1,6 +1,5 @@
 //! `npymap npz recover`: saves the intact members of a damaged archive.
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use npymap::npz::{Member, Npz, NpzWriter};
 use serde_json::json;
 
 use crate::input::error::{At as _, CliError};
-use crate::input::escape::{self, safe};
+use crate::input::escape::safe;
 use crate::input::inputs::last_of_each_name;
 use crate::input::url::{self, shown};
 use crate::input::{messages, open, stream, text};
@@ -17,6 +16,7 @@ use crate::output::draft::Draft;
 use crate::output::out_args::OutArgs;
 use crate::output::output_format;
 use crate::output::overwrite::OverwriteArgs;
+use crate::output::report;
 
 /// Copy the intact members of a damaged archive to a new archive.
 ///
@@ -86,7 +86,7 @@ impl RecoverArgs {
             return Err(CliError::rejected(&self.file, reason));
         }
         draft.commit()?;
-        Ok(self.print(&found, has_directory)?)
+        self.print(&found, has_directory)
     }
 
     /// Copies the intact members, and reports the others.
@@ -116,21 +116,17 @@ impl RecoverArgs {
         Ok(found)
     }
 
-    fn print(&self, found: &Found, has_directory: bool) -> io::Result<()> {
+    fn print(&self, found: &Found, has_directory: bool) -> Result<(), CliError> {
         if stream::is_output(self.out.path()) {
             return Ok(());
         }
-        let out = &mut io::stdout();
-        if self.json {
-            let line = json!({
-                "path": shown(&self.file),
-                "recovered": found.recovered,
-                "damaged": found.damaged,
-                "skipped": found.skipped,
-                "directory": has_directory,
-            });
-            return escape::json_line(out, &line);
-        }
+        let line = json!({
+            "path": shown(&self.file),
+            "recovered": found.recovered,
+            "damaged": found.damaged,
+            "skipped": found.skipped,
+            "directory": has_directory,
+        });
         let path = safe(shown(&self.file));
         let recovered = text::plural(found.recovered.len(), "member");
         let rest = match (found.damaged.len(), found.skipped.len(), has_directory) {
@@ -141,6 +137,7 @@ impl RecoverArgs {
             (damaged, 0, _) => format!("{damaged} damaged"),
             (damaged, skipped, _) => format!("{damaged} damaged, {skipped} skipped"),
         };
-        writeln!(out, "{path}: {recovered} recovered, {rest}")
+        let text = format!("{path}: {recovered} recovered, {rest}");
+        report::done(self.out.path(), "was written", self.json.then_some(line), &text)
     }
 }

@@ -13,6 +13,7 @@ use crate::input::url;
 use crate::input::{escape, open, stream};
 use crate::output::json;
 use crate::output::output_format::{OutputFormat, STREAM};
+use crate::output::until_closed::UntilClosed;
 
 /// Whether to report what was written.
 #[derive(Clone, Copy, Debug, Args)]
@@ -49,7 +50,7 @@ pub(crate) fn done(
     json: Option<serde_json::Value>,
     text: &str,
 ) -> Result<(), CliError> {
-    let out = &mut io::stdout();
+    let out = &mut UntilClosed::new(io::stdout());
     let printed = match json {
         Some(line) => escape::json_line(out, &line),
         None => writeln!(out, "{text}"),
