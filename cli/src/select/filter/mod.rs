@@ -9,7 +9,7 @@ use std::str::FromStr;
 use npymap::{DType, Error, ErrorKind, Result, dtype::Kind, view::DynView};
 
 use column::Column;
-use syntax::{Comparison, Condition, FieldRef, Operand, SyntaxError};
+use syntax::{Comparison, Condition, FieldRef, Operand};
 
 pub(crate) use self::syntax::Number;
 
@@ -18,9 +18,9 @@ pub(crate) use self::syntax::Number;
 pub(crate) struct Filter(Condition);
 
 impl FromStr for Filter {
-    type Err = SyntaxError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Filter, SyntaxError> {
+    fn from_str(text: &str) -> Result<Filter, String> {
         syntax::parse(text).map(Filter)
     }
 }

@@ -61,23 +61,8 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">", Comparison::Gt),
 ];
 
-/// Where a condition is wrong, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SyntaxError {
-    /// The position of the character, from 1.
-    pub(crate) position: usize,
-    message: String,
-}
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at character {}: {}", self.position, self.message)
-    }
-}
-
-impl std::error::Error for SyntaxError {}
-
-type Parsed<T> = Result<T, SyntaxError>;
+/// Or where a condition is wrong, and why.
+type Parsed<T> = Result<T, String>;
 
 /// The deepest nesting of parentheses and `not`.
 const MAX_DEPTH: usize = 100;
@@ -110,14 +95,14 @@ impl<'a> Parser<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    fn error_at(&self, at: usize, message: impl Into<String>) -> SyntaxError {
+    fn error_at(&self, at: usize, message: impl fmt::Display) -> String {
         let before = self.text.split_at(at).0;
-        SyntaxError { position: before.chars().count() + 1, message: message.into() }
+        format!("at character {}: {message}", before.chars().count() + 1)
     }
 
     /// The error for text that cannot follow, with advice for operators of
     /// other languages.
-    fn unexpected(&self, expected: &str) -> SyntaxError {
+    fn unexpected(&self, expected: &str) -> String {
         let rest = self.rest();
         let foreign = [
             ("&", "write `and`"),
@@ -533,10 +518,10 @@ mod tests {
             ("a[1", "at character 4: expected `]`, found the end"),
             ("isnan(3)", "at character 7: expected a field, found `3`"),
         ] {
-            assert_eq!(parse(text).map_err(|error| error.to_string()), Err(message.to_owned()));
+            assert_eq!(parse(text), Err(message.to_owned()));
         }
         let deep = format!("{}a", "not ".repeat(1000));
-        assert!(parse(&deep).unwrap_err().to_string().ends_with("more than 100 nested conditions"));
+        assert!(parse(&deep).unwrap_err().ends_with("more than 100 nested conditions"));
         assert!(parse(&"(".repeat(100_000)).is_err());
     }
 }
