@@ -1,7 +1,5 @@
 //! Text with a line for each row: CSV, TSV and JSON lines.
 
-use std::str::FromStr;
-
 /// The most columns that elements of structs are written as, or read from.
 pub(crate) const MAX_COLUMNS: usize = 1 << 20;
 
@@ -18,29 +16,20 @@ pub(crate) enum TextFormat {
 
 impl TextFormat {
     /// The format with another separator, if it is CSV.
-    pub(crate) fn with_delimiter(self, delimiter: Option<Delimiter>) -> TextFormat {
+    pub(crate) fn with_delimiter(self, delimiter: Option<u8>) -> TextFormat {
         match (self, delimiter) {
-            (TextFormat::Separated(b','), Some(Delimiter(separator))) => {
-                TextFormat::Separated(separator)
-            }
+            (TextFormat::Separated(b','), Some(separator)) => TextFormat::Separated(separator),
             _ => self,
         }
     }
 }
 
-/// The separator of the fields of a CSV: one ASCII character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Delimiter(u8);
-
-impl FromStr for Delimiter {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> std::result::Result<Delimiter, &'static str> {
-        match text.as_bytes() {
-            br"\t" => Ok(Delimiter(b'\t')),
-            [b] if !matches!(b, b'"' | b'\r' | b'\n') => Ok(Delimiter(*b)),
-            _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
-        }
+/// Parses the separator of the fields of a CSV: one ASCII character.
+pub(crate) fn parse_delimiter(text: &str) -> Result<u8, &'static str> {
+    match text.as_bytes() {
+        br"\t" => Ok(b'\t'),
+        [b] if !matches!(b, b'"' | b'\r' | b'\n') => Ok(*b),
+        _ => Err(r"expected one ASCII character other than a quote, such as ';' or '\t'"),
     }
 }
 

@@ -9,7 +9,7 @@ use npymap::{DType, MappedArray};
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::open::Temporary;
-use crate::input::text_format::{Delimiter, TextFormat};
+use crate::input::text_format::{TextFormat, parse_delimiter};
 use crate::input::text_input::{BLOCK, MAX_ROW, TextInput, TextInputOptions};
 
 use crate::output::output_format::OutputFormat;
@@ -82,8 +82,8 @@ pub(crate) struct TextArgs {
     max_row_len: usize,
 
     /// The character between the fields of a CSV, IN or OUT [default: ,]
-    #[arg(long, value_name = "CHAR")]
-    delimiter: Option<Delimiter>,
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
 
     /// CSV and TSV have no names of fields: the first line of IN is data, and OUT
     /// gets none

@@ -14,7 +14,7 @@ use crate::input::array_bytes::ArrayBytes;
 use crate::input::error::{At as _, CliError};
 use crate::input::lengths::{first_len, part};
 use crate::input::stream;
-use crate::input::text_format::Delimiter;
+use crate::input::text_format::parse_delimiter;
 use crate::input::url;
 use crate::output::draft::Draft;
 use crate::output::elements;
@@ -39,8 +39,8 @@ pub(crate) struct RowFormatArgs {
     format: Option<OutputFormat>,
 
     /// In CSV, the character between fields [default: ,]
-    #[arg(long, value_name = "CHAR")]
-    delimiter: Option<Delimiter>,
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
 
     /// In CSV and TSV, leave out the names of fields
     #[arg(long)]
