@@ -282,10 +282,18 @@ impl ConvertArgs {
             let selected = self.selection.with_rows(&one.path, &array, matching::copy_rows)?;
             one.open = Box::new(move || Ok(selected.clone()));
         }
-        match format {
-            OutputFormat::Ten => self.write_ten(&arrays, draft),
-            _ => self.write_npz(&arrays, draft),
+        let options = MemberOptions {
+            bytes: self.byte_order,
+            order: self.out_order(),
+            dtype: self.stored_dtype().cloned(),
+            casting: self.casting(),
+            compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
+        };
+        if format == OutputFormat::Npz {
+            return archive_output::write_npz(draft, &arrays, &options);
         }
+        let ten_options = TenWriteOptions::new().allow_u4(self.allow_u4);
+        archive_output::write_ten(draft, &arrays, &ten_options, &options)
     }
 
     /// Writes the selected rows as text or as raw elements.
@@ -349,24 +357,6 @@ impl ConvertArgs {
             (is_cast && !is_text && !format.has_headers() && format != F::Raw, NO_DTYPE),
         ];
         CliError::usage_if_any(self.out.path(), reasons)
-    }
-
-    fn write_npz(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let options = MemberOptions {
-            bytes: self.byte_order,
-            order: self.out_order(),
-            dtype: self.stored_dtype().cloned(),
-            casting: self.casting(),
-            compression: self.deflate.map_or(Compression::Stored, Compression::Deflated),
-        };
-        archive_output::write_npz(draft, inputs, &options)
-    }
-
-    fn write_ten(&self, inputs: &[Input<'_>], draft: &Draft) -> Result<(), CliError> {
-        let (dtype, casting) = (self.stored_dtype().cloned(), self.casting());
-        let options = MemberOptions { dtype, casting, ..MemberOptions::of(Compression::Stored) };
-        let ten_options = TenWriteOptions::new().allow_u4(self.allow_u4);
-        archive_output::write_ten(draft, inputs, &ten_options, &options)
     }
 
     fn write_npy(&self, from: &MappedArray, draft: &Draft) -> Result<(), CliError> {
