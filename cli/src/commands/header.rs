@@ -7,7 +7,6 @@ use std::path::Path;
 
 use clap::Args;
 use npymap::npy::{HeaderText, Preamble, Version};
-use npymap::source::{FileLock, LockKind};
 use npymap::{DType, Error, Header, Order};
 use serde_json::json;
 
@@ -88,13 +87,7 @@ impl HeaderArgs {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
         let is_written = !self.dry_run && !self.is_check();
-        let lock = if is_written {
-            self.wait
-                .with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))
-                .at(path)?
-        } else {
-            None
-        };
+        let lock = if is_written { self.wait.lock(path).at(path)? } else { None };
         let opened = File::options().read(true).write(is_written).open(path);
         let file = opened.map_err(CliError::io(path, "open"))?;
         lock.as_ref().map_or(Ok(()), |lock| lock.check(path)).at(path)?;

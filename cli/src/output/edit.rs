@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use npymap::any::Format;
-use npymap::source::{FileLock, LockKind};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
@@ -50,8 +49,7 @@ fn edit_in_place(
     change: impl FnOnce(&mut Edited) -> npymap::Result<usize>,
 ) -> npymap::Result<usize> {
     let path = &target.path;
-    let lock =
-        wait.with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))?;
+    let lock = wait.lock(path)?;
     let (array, stored) = open::write_array(target)?;
     // A program that does not lock may have replaced the file before it was
     // opened.

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use clap::Args;
-use npymap::{ErrorKind, source::Locking};
+use npymap::{
+    ErrorKind,
+    source::{FileLock, LockKind, Locking},
+};
 
 use crate::input::messages;
 use crate::input::url::shown;
@@ -17,6 +20,11 @@ pub(crate) struct WaitArgs {
 }
 
 impl WaitArgs {
+    /// Locks a file that is changed in place, if the system has locks.
+    pub(crate) fn lock(self, path: &Path) -> npymap::Result<Option<FileLock>> {
+        self.with_lock(path, |locking| FileLock::acquire(path, LockKind::Exclusive, locking))
+    }
+
     /// Calls `lock`, which locks the file at `path`. If another process holds
     /// the lock, prints a note and waits, unless `--no-wait` was given.
     pub(crate) fn with_lock<T>(
