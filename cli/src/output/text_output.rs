@@ -8,7 +8,6 @@ use npymap::{DType, Error, ErrorKind, Result, Value, array::Outline, dtype::Kind
 use crate::input::error::{At as _, CliError};
 use crate::input::escape;
 use crate::input::json_value::JsonValue;
-use crate::input::text::join;
 use crate::input::text_format::{MARK, MAX_COLUMNS, TextFormat};
 use crate::input::text_input::column_names;
 use crate::output::cells::{self, Cells};
@@ -89,32 +88,21 @@ impl TextOptions<'_> {
 
 /// The elements of each field, and how many belong to one row.
 fn columns(view: &DynView<'_>, leading: usize) -> Result<Vec<(Box<dyn Cells>, usize)>> {
-    let leaves = leaves(&view.clone().into())?;
-    let columns = leaves.iter().map(|(_, leaf)| {
+    let mut leaves = Vec::new();
+    add_leaves(&mut leaves, &view.clone().into(), view.ndim())?;
+    let columns = leaves.iter().map(|leaf| {
         Ok((cells::decode(&leaf.view()?)?, leaf.shape().iter().skip(leading).product()))
     });
     columns.collect()
 }
 
-/// The fields that are not structs. The elements of a subarray of structs are one
-/// after another, as `p.0.x`, `p.0.y`, `p.1.x`: in the order of their names in
-/// JSON.
-fn leaves<'a>(view: &Outline<'a>) -> Result<Vec<(String, Outline<'a>)>> {
-    let mut found = Vec::new();
-    add_leaves(&mut found, "", view, view.ndim())?;
-    Ok(found)
-}
-
-/// Adds the leaves of a field of records that have `ndim` axes.
-fn add_leaves<'a>(
-    found: &mut Vec<(String, Outline<'a>)>,
-    name: &str,
-    view: &Outline<'a>,
-    ndim: usize,
-) -> Result<()> {
+/// Adds the fields that are not structs, of a field of records that have `ndim` axes. The
+/// elements of a subarray of structs are one after another, as `p.0.x`, `p.0.y`, `p.1.x`: in
+/// the order of their names in JSON.
+fn add_leaves<'a>(found: &mut Vec<Outline<'a>>, view: &Outline<'a>, ndim: usize) -> Result<()> {
     if view.dtype().kind() != Kind::Struct {
         check_columns(found.len() + 1)?;
-        found.push((name.to_owned(), view.clone()));
+        found.push(view.clone());
         return Ok(());
     }
     let fields = view.dtype().fields();
@@ -123,7 +111,7 @@ fn add_leaves<'a>(
         Some(&len) if !fields.is_empty() => {
             for at in 0..len {
                 let (before, element) = (found.len(), view.index_axis(ndim, at)?);
-                add_leaves(found, &join(name, &at.to_string()), &element, ndim)?;
+                add_leaves(found, &element, ndim)?;
                 // The others have as many.
                 let added = found.len() - before;
                 if added == 0 {
@@ -135,7 +123,7 @@ fn add_leaves<'a>(
         }
         _ => fields.iter().try_for_each(|field| {
             let leaf = view.getfield(&field.dtype, field.offset)?;
-            add_leaves(found, &join(name, field.name()), &leaf, ndim)
+            add_leaves(found, &leaf, ndim)
         }),
     }
 }
