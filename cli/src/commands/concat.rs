@@ -21,8 +21,7 @@ use crate::output::draft::Draft;
 use crate::output::new_file::NewFileArgs;
 use crate::output::output_format::{self, OutputFormat};
 use crate::output::report::ReportArgs;
-use crate::select::axis_arg::AxisArg;
-use crate::select::cast;
+use crate::select::{axis_arg, cast};
 
 /// Bytes written at a time when each row combines parts of several files.
 const BLOCK: usize = 64 << 20;
@@ -54,7 +53,7 @@ pub(crate) struct ConcatArgs {
 
     /// Axis to join along, where -1 is the last axis
     #[arg(long, value_name = "N", default_value = "0")]
-    axis: AxisArg,
+    axis: isize,
 
     #[command(flatten)]
     promotion: PromotionArgs,
@@ -92,7 +91,7 @@ impl ConcatArgs {
         let dtype = self.promotion.result(&inputs, self.read.options())?;
         // With --stack, each array is one row of the result.
         shape.extend(self.stack.then_some(1));
-        let axis = self.axis.resolve(&shape);
+        let axis = axis_arg::resolve(self.axis, &shape);
         let axis = axis.map_err(|what| CliError::mismatch(input.name(), what))?;
         if self.stack {
             shape.pop();

@@ -15,7 +15,7 @@ use crate::input::messages;
 use crate::input::threads::ThreadArgs;
 use crate::output::stats_output;
 use crate::output::until_closed::UntilClosed;
-use crate::select::axis_arg::AxisArg;
+use crate::select::axis_arg;
 use crate::select::bfloat16::ValueArgs;
 use crate::select::filter::Filter;
 use crate::select::matching;
@@ -57,7 +57,7 @@ pub(crate) struct StatsArgs {
     /// Summarize each column along this axis separately, like NumPy's axis=N,
     /// where -1 is the last axis
     #[arg(long, value_name = "N")]
-    axis: Option<AxisArg>,
+    axis: Option<isize>,
 
     /// Compute the standard deviation, as numpy.std does in double precision
     #[arg(long)]
@@ -193,7 +193,7 @@ impl StatsArgs {
         let origins = origins.at(&input.path)?;
         let selected = selection.unwrap_or_default().select(&array, &all).at(&input.path)?;
         let selected = selected.outline();
-        let axis = self.axis.map(|axis| axis.resolve(selected.shape())).transpose();
+        let axis = self.axis.map(|axis| axis_arg::resolve(axis, selected.shape())).transpose();
         let axis = axis.map_err(|what| CliError::mismatch(&input.path, what))?;
         let columns = Columns::new(&array, &selected, axis, self.threads.count()).at(&input.path)?;
         if let Some(axis) = axis {

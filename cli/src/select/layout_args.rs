@@ -8,7 +8,7 @@ use crate::input::array_bytes;
 use crate::input::memory;
 use crate::input::shape_arg::{self, PartialShape};
 use crate::input::text;
-use crate::select::axis_arg::AxisArg;
+use crate::select::axis_arg;
 
 /// The axes of the output.
 #[derive(Args, Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct LayoutArgs {
 
 /// An order of axes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct AxesArg(Vec<AxisArg>);
+struct AxesArg(Vec<isize>);
 
 impl LayoutArgs {
     /// Returns whether any option was given.
@@ -37,7 +37,7 @@ impl LayoutArgs {
     pub(crate) fn arrange<'a>(&self, part: &Outline<'a>) -> Result<(Outline<'a>, Vec<usize>)> {
         let part = match &self.axes {
             Some(AxesArg(axes)) => {
-                let axes = axes.iter().map(|axis| axis.resolve(part.shape()));
+                let axes = axes.iter().map(|&axis| axis_arg::resolve(axis, part.shape()));
                 let axes = axes
                     .collect::<Result<Vec<_>, _>>()
                     .map_err(|what| Error::new(ErrorKind::OutOfBounds, format!("has {what}")))?;
