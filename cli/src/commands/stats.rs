@@ -142,7 +142,7 @@ impl StatsArgs {
                 }
                 Ok(())
             });
-            is_ok &= visited.or_else(|error| printed(Err(error)))?;
+            is_ok &= messages::ok_or_print(visited)?.unwrap_or(false);
         }
         stats_output::print_table(&mut out, &rows)?;
         out.flush()?;
@@ -172,7 +172,7 @@ impl StatsArgs {
         let inputs = Inputs::open(file, self.read.options()).at(file.name())?;
         let mut is_ok = true;
         for input in inputs.arrays()? {
-            is_ok &= printed(visit(input))?;
+            is_ok &= messages::ok_or_print(visit(input))?.is_some();
         }
         Ok(is_ok)
     }
@@ -233,19 +233,6 @@ impl StatsArgs {
             messages::print_error(&format_args!("{}: {report}", input.path.display()));
         });
         is_ok
-    }
-}
-
-/// Prints an error about an input, and returns whether there is none. Errors
-/// about the output remain errors.
-fn printed(result: Result<(), CliError>) -> Result<bool, CliError> {
-    match result {
-        Ok(()) => Ok(true),
-        Err(error @ CliError::Output(_)) => Err(error),
-        Err(error) => {
-            messages::print_error(&error);
-            Ok(false)
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::error::ContextValue;
 
-use crate::input::error::rephrase_advice;
+use crate::input::error::{CliError, rephrase_advice};
 use crate::input::escape::{escaped, safe};
 use crate::input::style::{ERROR, LABEL};
 use crate::input::url::without_queries;
@@ -52,6 +52,17 @@ fn safe_part(part: &ContextValue) -> Option<ContextValue> {
             Some(ContextValue::Strings(texts.iter().map(safe).collect()))
         }
         _ => None,
+    }
+}
+
+/// The value, or `None` if the error was printed. An error of the output ends a command.
+pub(crate) fn ok_or_print<T>(result: Result<T, CliError>) -> Result<Option<T>, CliError> {
+    match result {
+        Err(error) if !matches!(error, CliError::Output(_)) => {
+            print_error(&error);
+            Ok(None)
+        }
+        result => result.map(Some),
     }
 }
 

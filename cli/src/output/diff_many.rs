@@ -165,15 +165,10 @@ impl<'a> DiffTable<'a> {
 
     /// Prints an error about an array and goes on with the next one.
     fn continue_after(&mut self, compared: Result<(), CliError>) -> Result<(), CliError> {
-        match compared {
-            Err(error @ CliError::Output(_)) => Err(error),
-            Err(error) => {
-                messages::print_error(&error);
-                self.result = DiffResult::Trouble;
-                Ok(())
-            }
-            Ok(()) => Ok(()),
+        if messages::ok_or_print(compared)?.is_none() {
+            self.result = DiffResult::Trouble;
         }
+        Ok(())
     }
 
     fn compare(&mut self, name: &str, a: &Input<'_>, b: &Input<'_>) -> Result<(), CliError> {
