@@ -4,48 +4,20 @@
 use clap::{Arg, Command};
 
 /// Options that are left out of the short help, besides those for others that are left out.
-const RARE: [&str; 17] = [
-    "allow_u4",
-    "axes",
-    "color",
-    "delimiter",
-    "from",
-    "http_header",
-    "max_header_len",
-    "max_row_len",
-    "nan",
-    "no_header",
-    "no_wait",
-    "page_aligned",
-    "precision",
-    "reshape",
-    "skip",
-    "threads",
-    "version",
-];
+const RARE: &str = "\
+    allow_u4 axes color delimiter from http_header max_header_len max_row_len nan no_header \
+    no_wait page_aligned precision reshape skip threads version";
 
 /// Options that belong to one of these, in the words of their help, are rare too.
 const DETAILS: [&str; 3] = ["With --raw, ", "With --overwrite, ", "With --fail-on, "];
 
 /// The options of all commands about what they read.
-const INPUT: [&str; 5] = ["raw", "offset", "raw_order", "max_header_len", "from"];
+const INPUT: &str = "raw offset raw_order max_header_len from";
 
 /// The options of all commands about what they print or write.
-const OUTPUT: [&str; 13] = [
-    "json",
-    "format",
-    "delimiter",
-    "no_header",
-    "nan",
-    "output",
-    "directory",
-    "version",
-    "overwrite",
-    "discard_trailing",
-    "no_wait",
-    "color",
-    "precision",
-];
+const OUTPUT: &str = "\
+    json format delimiter no_header nan output directory version overwrite discard_trailing \
+    no_wait color precision";
 
 /// The most examples in the short help.
 const EXAMPLES: usize = 5;
@@ -80,11 +52,12 @@ fn arranged_argument(argument: Arg) -> Arg {
     }
     let id = argument.get_id().as_str();
     let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+    let has = |ids: &str| ids.split(' ').any(|known| known == id);
     let of_raw = help.starts_with("With --raw, ");
-    let is_rare = RARE.contains(&id) || DETAILS.iter().any(|start| help.starts_with(start));
-    let heading = if INPUT.contains(&id) || of_raw {
+    let is_rare = has(RARE) || DETAILS.iter().any(|start| help.starts_with(start));
+    let heading = if has(INPUT) || of_raw {
         Some("Input")
-    } else if OUTPUT.contains(&id) {
+    } else if has(OUTPUT) {
         Some("Output")
     } else {
         None
@@ -150,7 +123,7 @@ mod tests {
                 assert!(long.contains(&option), "{name}: {option}");
             }
         }
-        for id in RARE.iter().chain(&INPUT).chain(&OUTPUT) {
+        for id in [RARE, INPUT, OUTPUT].into_iter().flat_map(|ids| ids.split(' ')) {
             let has = |command: &Command| options(command).any(|option| option.get_id() == id);
             assert!(commands.iter().any(|(_, command)| has(command)), "{id}");
         }
