@@ -26,7 +26,8 @@ use crate::output::output_args::OutputArgs;
 /// file, you must not truncate it or change its elements by other means. If its
 /// output pipe is closed, npymap exits quietly.
 #[derive(Parser)]
-#[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true)]
+#[command(name = "npymap", version, styles = style::HELP, arg_required_else_help = true,
+    hide_possible_values = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: CliCommand,

@@ -37,7 +37,7 @@ pub(crate) struct CompletionsArgs {
     of: Option<PathBuf>,
 
     /// bash, zsh, fish, powershell or elvish
-    #[arg(value_enum, hide_possible_values = true, required_unless_present = "members")]
+    #[arg(value_enum, required_unless_present = "members")]
     shell: Option<Shell>,
 }
 

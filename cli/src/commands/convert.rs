@@ -87,13 +87,11 @@ pub(crate) struct ConvertArgs {
 
     /// Memory order: the last axis varies fastest (C) or the first (F). With
     /// --raw, this is the order of IN, and OUT keeps it
-    #[arg(long, value_parser = shape_arg::order_parser(), hide_possible_values = true,
-        value_name = "C|F")]
+    #[arg(long, value_parser = shape_arg::order_parser(), value_name = "C|F")]
     order: Option<Order>,
 
     /// Byte order of all numbers
-    #[arg(long, value_parser = byte_order_parser(), hide_possible_values = true,
-        value_name = "little|big|native")]
+    #[arg(long, value_parser = byte_order_parser(), value_name = "little|big|native")]
     byte_order: Option<ByteOrder>,
 
     /// Deflate the members of an .npz, at a level from 0 to 9

@@ -54,8 +54,7 @@ pub(crate) struct CreateArgs {
     dtype: DType,
 
     /// Memory order: the last axis varies fastest (C) or the first (F)
-    #[arg(long, value_parser = shape_arg::order_parser(), default_value = "C",
-        hide_possible_values = true, value_name = "C|F")]
+    #[arg(long, value_parser = shape_arg::order_parser(), default_value = "C", value_name = "C|F")]
     order: Order,
 
     /// Value of every element
@@ -69,13 +68,7 @@ pub(crate) struct CreateArgs {
     arange: Option<String>,
 
     /// Random numbers: normal (mean 0, standard deviation 1), uniform or int
-    #[arg(
-        long,
-        value_enum,
-        value_name = "normal|uniform|int",
-        hide_possible_values = true,
-        conflicts_with = "fill"
-    )]
+    #[arg(long, value_enum, value_name = "normal|uniform|int", conflicts_with = "fill")]
     random: Option<RandomArg>,
 
     /// Random seed

@@ -49,8 +49,7 @@ pub(crate) struct HeaderArgs {
     dtype: Option<DType>,
 
     /// New memory order: the last axis varies fastest (C) or the first (F)
-    #[arg(long, value_parser = shape_arg::order_parser(), hide_possible_values = true,
-        value_name = "C|F")]
+    #[arg(long, value_parser = shape_arg::order_parser(), value_name = "C|F")]
     order: Option<Order>,
 
     /// Print what would be done, without doing it

@@ -53,13 +53,7 @@ pub(crate) struct LsArgs {
 
     /// Order of the list: by name, or the largest first [default: as given, and
     /// directories by name]
-    #[arg(
-        long,
-        value_name = "name|size",
-        value_enum,
-        hide_possible_values = true,
-        conflicts_with = "json"
-    )]
+    #[arg(long, value_enum, value_name = "name|size", conflicts_with = "json")]
     sort: Option<SortKey>,
 
     /// List only entries with a matching member name, file name or full name.

@@ -54,7 +54,7 @@ pub(crate) struct ShowArgs {
     range: Option<ColorRange>,
 
     /// Draw in color: the axis of three or four colors is the last or the first
-    #[arg(long, value_name = "last|first", value_enum, hide_possible_values = true)]
+    #[arg(long, value_name = "last|first", value_enum)]
     channels: Option<ChannelAxis>,
 
     /// Draw logarithms. Only positive numbers have a value

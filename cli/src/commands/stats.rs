@@ -83,13 +83,7 @@ pub(crate) struct StatsArgs {
 
     /// Exit with status 1 if there are such elements, and print the first
     /// positions
-    #[arg(
-        long,
-        value_name = "nan|inf",
-        value_enum,
-        hide_possible_values = true,
-        value_delimiter = ','
-    )]
+    #[arg(long, value_enum, value_name = "nan|inf", value_delimiter = ',')]
     fail_on: Vec<Unwanted>,
 
     /// With --fail-on, how many places to print for each array

@@ -21,14 +21,8 @@ pub(crate) struct InputArgs {
 
     /// With --raw, memory order: the last axis varies fastest (C) or the first
     /// (F)
-    #[arg(
-        long = "order",
-        id = "raw_order",
-        value_parser = shape_arg::order_parser(),
-        requires = "raw",
-        hide_possible_values = true,
-        value_name = "C|F"
-    )]
+    #[arg(long = "order", id = "raw_order", value_parser = shape_arg::order_parser(),
+        requires = "raw", value_name = "C|F")]
     pub(crate) raw_order: Option<Order>,
 }
 

@@ -65,12 +65,11 @@ impl SelectionArgs {
 pub(crate) struct TextArgs {
     /// Format of OUT: npy, npz, ten, csv, tsv, jsonl, json or raw [default: by its
     /// extension, or npy for -]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<OutputFormat>,
 
     /// Read IN as text in this format [default: by its extension]
-    #[arg(long, value_parser = text_format_parser(), hide_possible_values = true,
-        value_name = "csv|tsv|jsonl")]
+    #[arg(long, value_parser = text_format_parser(), value_name = "csv|tsv|jsonl")]
     from: Option<TextFormat>,
 
     /// Skip the first N lines of IN, which is text

@@ -15,7 +15,6 @@ pub(crate) struct OutputArgs {
         global = true,
         value_enum,
         default_value = "auto",
-        hide_possible_values = true,
         hide_default_value = true,
         value_name = "WHEN"
     )]

@@ -35,7 +35,7 @@ pub(crate) struct RowFormatArgs {
     pub(crate) json: bool,
 
     /// Print as csv, tsv, jsonl, json (one list), npy or raw
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "FORMAT")]
+    #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<OutputFormat>,
 
     /// In CSV, the character between fields [default: ,]
