@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
     use crate::cli::Cli;
-    use crate::grammar::add_commands;
+    use crate::grammar_tests::add_commands;
 
     fn options(command: &Command) -> impl Iterator<Item = &Arg> {
         command.get_arguments().filter(|argument| !argument.is_positional())

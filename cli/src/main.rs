@@ -4,7 +4,7 @@
 mod cli;
 mod commands;
 #[cfg(test)]
-mod grammar;
+mod grammar_tests;
 mod help;
 mod input;
 mod output;

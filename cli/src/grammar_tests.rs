@@ -268,7 +268,7 @@ const INTRODUCTION: &str = "\
 # Commands and rules
 
 Whoever knows three commands should know all: an option has one spelling and one meaning, and
-each command has it where it applies. `cli/src/grammar.rs` makes this table from the
+each command has it where it applies. `cli/src/grammar_tests.rs` makes this table from the
 definition of the command line, and fails if a command leaves the rules without a reason:
 `NPYMAP_WRITE=1 cargo test -p npymap-cli --bin npymap grammar` writes it.
 
