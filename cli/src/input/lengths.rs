@@ -7,6 +7,13 @@ pub(crate) fn to_u64(n: usize) -> u64 {
     u64::try_from(n).expect("lengths in memory have at most 64 bits")
 }
 
+/// A number of which the fraction is dropped; zero if it is negative or NaN.
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[inline]
+pub(crate) fn whole(number: f64) -> u64 {
+    number as u64
+}
+
 /// A position along an axis, as slices have it.
 pub(crate) fn to_isize(n: usize) -> isize {
     isize::try_from(n).expect("layouts have no longer axes")

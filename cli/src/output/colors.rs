@@ -1,5 +1,7 @@
 //! Colours of values: maps from 0 to 1, and the nearest of 256 colours.
 
+use crate::input::lengths::whole;
+
 /// Red, green and blue.
 pub(crate) type Rgb = [u8; 3];
 
@@ -42,14 +44,8 @@ pub(crate) fn viridis(number: f64) -> Rgb {
 }
 
 /// Rounds to a byte.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates"
-)]
 pub(crate) fn to_byte(number: f64) -> u8 {
-    number.round() as u8
+    u8::try_from(whole(number.round()).min(255)).expect("it is at most the largest")
 }
 
 /// The levels of the colours 16 to 231 of xterm.

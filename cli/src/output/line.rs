@@ -1,6 +1,6 @@
 //! A vector as a line: the extremes of the elements at each place.
 
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{to_u64, to_usize, whole};
 use std::num::NonZero;
 use std::ops::RangeInclusive;
 
@@ -103,15 +103,9 @@ fn connect(points: &[Option<(f64, f64)>], width: usize) -> Vec<Option<(f64, f64)
 }
 
 /// The row of a place, from the top.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates"
-)]
 fn to_row(place: f64, height: usize) -> usize {
     let last = to_u64(height - 1);
-    ((1.0 - place.clamp(0.0, 1.0)) * last.to_f64()).round() as usize
+    to_usize(whole(((1.0 - place.clamp(0.0, 1.0)) * last.to_f64()).round()))
 }
 
 #[cfg(test)]

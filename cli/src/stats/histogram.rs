@@ -1,7 +1,7 @@
 //! Histograms with equal bins, counted as `numpy.histogram` does, and drawn on
 //! one line.
 
-use crate::input::lengths::to_u64;
+use crate::input::lengths::{to_u64, to_usize, whole};
 use npymap::element::Real as _;
 
 /// The edges of equal bins.
@@ -35,12 +35,6 @@ impl Bins {
 
     /// The bin of a finite number between the extremes. The last bin has both
     /// of its edges, the others their lower one.
-    #[expect(
-        clippy::as_conversions,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a bin number, corrected below if it is rounded"
-    )]
     pub(crate) fn bin(&self, number: f64) -> usize {
         let (Some(&first), Some(&last)) = (self.edges.first(), self.edges.last()) else { return 0 };
         if !(last - first).is_finite() {
@@ -48,7 +42,8 @@ impl Bins {
             // Numbers that change meanwhile may be outside.
             return above.clamp(1, self.len()) - 1;
         }
-        let at = ((number - first) / (last - first) * self.count) as usize;
+        // Corrected below if it is rounded.
+        let at = to_usize(whole((number - first) / (last - first) * self.count));
         let at = at.min(self.len() - 1);
         if self.edges.get(at).is_some_and(|edge| number < *edge) {
             at.max(1) - 1

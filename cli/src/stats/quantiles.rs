@@ -1,7 +1,7 @@
 //! Exact quantiles of columns of any length in bounded memory: counting narrows
 //! down where an element of some rank is, until the rest can be sorted.
 
-use crate::input::lengths::{to_u64, to_usize};
+use crate::input::lengths::{to_u64, to_usize, whole};
 use crate::stats::keys::KeyRange;
 use std::collections::BTreeMap;
 
@@ -88,17 +88,11 @@ pub(crate) fn find(
 }
 
 /// The ranks between which a quantile is, and how far it is from the first.
-#[expect(
-    clippy::as_conversions,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a rank, at most the last one"
-)]
 fn position(quantile: f64, count: u64) -> (u64, u64, f64) {
     // Only columns with numbers have a population.
     let last = count - 1;
     let at = quantile * last.to_f64();
-    let low = (at as u64).min(last);
+    let low = whole(at).min(last);
     (low, (low + 1).min(last), at - at.floor())
 }
 
