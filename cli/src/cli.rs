@@ -36,6 +36,12 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "N", default_value_t = MAX_HEADER_LEN)]
     pub(crate) max_header_len: usize,
 
+    /// Number of threads [default: one per CPU]. This does not affect the
+    /// output
+    #[arg(long, global = true, value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 

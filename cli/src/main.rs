@@ -18,17 +18,20 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
-use crate::input::{arguments, error, float_text, memory, messages, open, platform, remote};
+use crate::input::{
+    arguments, error, float_text, memory, messages, open, platform, remote, threads,
+};
 use crate::output::output_args;
 
 fn main() -> ExitCode {
     memory::exit_if_exhausted();
     platform::ignore_size_limit_signal();
-    let Cli { command, output, urls, max_header_len } = match parse_arguments() {
+    let Cli { command, max_header_len, threads, output, urls } = match parse_arguments() {
         Ok(cli) => cli,
         Err(error) => return messages::print_usage_error(error),
     };
     open::set_max_header_len(max_header_len);
+    threads.into_iter().for_each(threads::request);
     output.color_choice().write_global();
     if let Some(digits) = output.precision {
         float_text::set_precision(digits);

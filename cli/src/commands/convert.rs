@@ -15,7 +15,7 @@ use crate::input::memory;
 use crate::input::platform;
 use crate::input::shape_arg;
 use crate::input::text_input::{TextInput, TextInputOptions};
-use crate::input::threads::ThreadArgs;
+use crate::input::threads;
 use crate::output::archive_output::{self, MemberOptions};
 use crate::output::convert_selection::{self, SelectionArgs, TextArgs};
 use crate::output::draft::Draft;
@@ -121,9 +121,6 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     text: TextArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -372,7 +369,7 @@ impl ConvertArgs {
         let copying = memory::copy_options()
             .casting(self.casting_of_output())
             .over_zeros(is_sparse)
-            .threads(self.threads.count().get());
+            .threads(threads::count());
         array_bytes::fill(array, from, &copying).map_err(self.write_error())
     }
 

@@ -1,7 +1,6 @@
 //! `npymap info`: describes arrays.
 
 use std::io::{self, Write};
-use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -14,8 +13,7 @@ use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::inspect::{ArrayInfo, EntryContent, FileEntry, Inspector, Wanted};
 use crate::input::messages;
-use crate::input::parallel;
-use crate::input::threads::ThreadArgs;
+use crate::input::{parallel, threads};
 use crate::output::describe;
 use crate::output::json;
 
@@ -58,9 +56,6 @@ pub(crate) struct InfoArgs {
     /// doubles
     #[arg(long, conflicts_with = "header")]
     digest: bool,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
 
     #[command(flatten)]
     read: InputArgs,
@@ -153,8 +148,8 @@ impl InfoArgs {
         files: &[ArrayPath],
         mut visit: impl FnMut(&ArrayPath, FileEntry) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (mut files, threads) = (files.iter(), self.threads.count());
-        let wanted = if self.digest { Wanted::Digests(threads) } else { Wanted::Facts };
+        let mut files = files.iter();
+        let wanted = if self.digest { Wanted::Digests(threads::count()) } else { Wanted::Facts };
         let inspector = Inspector(wanted);
         if self.read.file.is_raw() {
             let options = self.read.options();
@@ -171,9 +166,8 @@ impl InfoArgs {
                 inspector.for_each_entry(path, &mut |entry| visit(path, entry))
             });
         }
-        let inspector = Inspector(Wanted::Digests(NonZero::<usize>::MIN));
-        parallel::on_threads(
-            threads.get(),
+        let inspector = Inspector(Wanted::Digests(1));
+        parallel::in_order(
             files,
             |path| Ok((path, inspector.entries(path)?)),
             |(path, entries)| entries.into_iter().try_for_each(|entry| visit(path, entry)),

@@ -12,7 +12,6 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::input_args::InputArgs;
 use crate::input::stream;
-use crate::input::threads::ThreadArgs;
 use crate::input::url::{self, shown};
 use crate::output::draft::Draft;
 use crate::output::overwrite::OverwriteArgs;
@@ -74,9 +73,6 @@ pub(crate) struct ShowArgs {
     replace: OverwriteArgs,
 
     #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
     values: ValueArgs,
 
     #[command(flatten)]
@@ -129,7 +125,7 @@ impl ShowArgs {
         };
         let array = selected.array(&array);
         let (norm, nan) = self.norm(array, &drawn, &image)?;
-        let picture = Picture { array, image, norm, nan, threads: self.threads.count() };
+        let picture = Picture { array, image, norm, nan };
         match &self.output {
             Some(output) => self.write_png(output, &picture),
             None => self.print(&view, &picture),
@@ -200,7 +196,7 @@ impl ShowArgs {
         };
         let (quantiles, ignored) = (quantiles.as_slice(), Ignored::Infinite);
         let wanted = Wanted { quantiles, ignored, ..Wanted::default() };
-        let columns = Columns::new(array, view, None, self.threads.count()).at(self.file.name())?;
+        let columns = Columns::new(array, view, None).at(self.file.name())?;
         let rows = stats_rows::compute(&columns, &wanted).at(self.file.name())?;
         let Some(row) = rows.first() else { return Ok((Norm::new(scale, 0.0, 1.0), 0)) };
         let found = row.quantiles.iter().flatten().filter_map(|(_, value)| *value);

@@ -12,7 +12,6 @@ use crate::input::file_set;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::messages;
-use crate::input::threads::ThreadArgs;
 use crate::output::stats_output;
 use crate::output::until_closed::UntilClosed;
 use crate::select::axis_arg;
@@ -103,9 +102,6 @@ pub(crate) struct StatsArgs {
     values: ValueArgs,
 
     #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
     read: InputArgs,
 
     /// .npy, .npz, .ten and tar files, FILE[MEMBER], where MEMBER can be a
@@ -189,7 +185,7 @@ impl StatsArgs {
         let selected = selected.outline();
         let axis = self.axis.map(|axis| axis_arg::resolve(axis, selected.shape())).transpose();
         let axis = axis.map_err(|what| CliError::mismatch(&input.path, what))?;
-        let columns = Columns::new(&array, &selected, axis, self.threads.count()).at(&input.path)?;
+        let columns = Columns::new(&array, &selected, axis).at(&input.path)?;
         if let Some(axis) = axis {
             columns.check_count(&input.path, axis)?;
         }

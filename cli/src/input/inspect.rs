@@ -4,7 +4,6 @@
 use crate::input::lengths::to_u64;
 use std::fmt;
 use std::io;
-use std::num::NonZero;
 
 use npymap::{
     Header, MappedArray, Order, Result,
@@ -105,7 +104,7 @@ pub(crate) struct Inspector(pub(crate) Wanted);
 pub(crate) enum Wanted {
     Facts,
     /// And the digest, those of several members at a time, on so many threads.
-    Digests(NonZero<usize>),
+    Digests(usize),
     HeaderText,
 }
 
@@ -243,7 +242,7 @@ impl Inspector {
             }
             npz.members().collect()
         };
-        let most = if let Wanted::Digests(threads) = self.0 { threads.get() } else { 1 };
+        let most = if let Wanted::Digests(threads) = self.0 { threads } else { 1 };
         parallel::on_threads(
             most,
             members.into_iter(),

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
 use crate::input::memory;
-use crate::input::threads::processors;
+use crate::input::threads;
 
-/// Calls `work` with each job, on one thread per processor, and `merge` with the results in
+/// Calls `work` with each job, on several threads, and `merge` with the results in
 /// order, so that sums of floats do not depend on the number of threads, until one of them
 /// fails.
 pub(crate) fn in_order<J: Send, T: Send, E: Send>(
@@ -16,7 +16,7 @@ pub(crate) fn in_order<J: Send, T: Send, E: Send>(
     work: impl Fn(J) -> Result<T, E> + Sync,
     merge: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    on_threads(processors().get(), jobs, work, merge)
+    on_threads(threads::count(), jobs, work, merge)
 }
 
 /// As [`in_order`], on this many threads.

@@ -1,34 +1,25 @@
 //! `--threads`: on how many threads a command works.
 
 use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-
-use clap::Args;
 
 use crate::input::memory;
 
-/// The number of threads.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct ThreadArgs {
-    /// Number of threads [default: one per CPU]. This does not affect the
-    /// output
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+/// Zero if there was no request.
+static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the number of threads.
+pub(crate) fn request(count: u16) {
+    REQUESTED.store(count.into(), Ordering::Relaxed);
 }
 
-impl ThreadArgs {
-    /// The number of threads to use.
-    pub(crate) fn count(self) -> NonZero<usize> {
-        let requested = self.threads.and_then(|threads| NonZero::new(usize::from(threads)));
-        requested.unwrap_or_else(processors)
+/// The number of threads: that of processors unless another is requested; one if address
+/// space is limited, because the C library reserves 64 MiB of it for each thread.
+pub(crate) fn count() -> usize {
+    match REQUESTED.load(Ordering::Relaxed) {
+        0 if memory::is_limited() => 1,
+        0 => thread::available_parallelism().map_or(1, NonZero::get),
+        requested => requested,
     }
-}
-
-/// The number of processors; one if address space is limited, because the C library
-/// reserves 64 MiB of it for each thread.
-pub(crate) fn processors() -> NonZero<usize> {
-    if memory::is_limited() {
-        return NonZero::<usize>::MIN;
-    }
-    thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }

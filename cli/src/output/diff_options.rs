@@ -11,7 +11,6 @@ use crate::input::error::{At as _, CliError};
 use crate::input::globs::NamePattern;
 use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
-use crate::input::threads::ThreadArgs;
 use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
 use crate::select::bfloat16::ValueArgs;
@@ -61,9 +60,6 @@ pub(crate) struct DiffOptions {
     value_args: ValueArgs,
 
     #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
     read: InputArgs,
 }
 
@@ -94,8 +90,7 @@ impl DiffOptions {
     fn compare(&self, a: &MappedArray, b: &MappedArray) -> npymap::Result<DiffReport> {
         let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
         let elements = if a.shape() == b.shape() && comparable(a.dtype(), b.dtype()) {
-            let threads = self.threads.count();
-            Some(Comparison::compute([a, b], tolerance, self.first, threads)?)
+            Some(Comparison::compute([a, b], tolerance, self.first)?)
         } else {
             None
         };

@@ -1,7 +1,6 @@
 //! A vector as a line: the extremes of the elements at each place.
 
 use crate::input::lengths::{to_u64, to_usize, whole};
-use std::num::NonZero;
 use std::ops::RangeInclusive;
 
 use npymap::element::Real as _;
@@ -25,13 +24,11 @@ impl Line {
         view: &Outline<'_>,
         width: usize,
         norm: Norm,
-        threads: NonZero<usize>,
     ) -> Result<Line> {
         // Fewer elements are connected by lines.
         let count = view.len().min(width);
         let mut extremes = Vec::new();
-        parallel::on_threads(
-            threads.get(),
+        parallel::in_order(
             0..count,
             |part| {
                 let [start, end] = [part, part + 1].map(|at| place(at, view.len(), count));

@@ -1,7 +1,5 @@
 //! The drawings of `show`: which elements, and how their values become colours.
 
-use std::num::NonZero;
-
 use npymap::array::Outline;
 use npymap::{MappedArray, Result, dtype::Kind};
 
@@ -16,7 +14,6 @@ pub(crate) struct Picture<'a> {
     pub(crate) norm: Norm,
     /// How many elements are NaN.
     pub(crate) nan: usize,
-    pub(crate) threads: NonZero<usize>,
 }
 
 /// The elements to draw.
@@ -81,7 +78,7 @@ impl<'a> Picture<'a> {
     pub(crate) fn rasters(&self, size: [usize; 2]) -> Result<Vec<Raster>> {
         let (array, scale) = (self.array, self.norm.scale);
         let rasters = self.views().iter();
-        rasters.map(|view| Raster::compute(array, view, size, scale, self.threads)).collect()
+        rasters.map(|view| Raster::compute(array, view, size, scale)).collect()
     }
 
     /// The colours of a row of pixels.

@@ -1,6 +1,5 @@
 //! Rasters: the elements of a view averaged over the area of each pixel.
 
-use std::num::NonZero;
 use std::ops::Range;
 
 use npymap::element::Real;
@@ -54,12 +53,10 @@ impl Raster {
         whole: &Outline<'_>,
         [height, width]: [usize; 2],
         scale: Scale,
-        threads: NonZero<usize>,
     ) -> Result<Raster> {
         let mut raster = Raster { top: 0, left: 0, width, pixels: memory::zeros(height * width)? };
         let dims = two(whole.shape());
         tiles::process(
-            threads,
             whole,
             |tile| {
                 let ([top, left], [rows, columns]) = (two(&tile.origin), two(tile.part.shape()));

@@ -67,7 +67,7 @@ fn write_line(
     view: &Outline<'_>,
     path: &Path,
 ) -> Result<(), CliError> {
-    let line = Line::compute(picture.array, view, LINE_WIDTH, picture.norm, picture.threads);
+    let line = Line::compute(picture.array, view, LINE_WIDTH, picture.norm);
     let line = line.at(path)?;
     let dots = line.dots(LINE_HEIGHT);
     write_png(out, path, [LINE_HEIGHT, LINE_WIDTH], |row| {

@@ -243,8 +243,7 @@ fn draw_line(picture: &Picture<'_>, view: &Outline<'_>, palette: Palette) -> Res
     let margin = high.len().max(low.len()) + 1;
     let width = table::left(columns, margin + 1).max(8);
     let dots_per_cell = if terminal::is_unicode() { (2, 4) } else { (1, 1) };
-    let line =
-        Line::compute(picture.array, view, width * dots_per_cell.0, picture.norm, picture.threads)?;
+    let line = Line::compute(picture.array, view, width * dots_per_cell.0, picture.norm)?;
     let dots = line.dots(lines * dots_per_cell.1);
     let mut drawing = Drawing::new();
     for row in 0..lines {

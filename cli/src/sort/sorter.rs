@@ -135,7 +135,7 @@ impl<'a> Sorter<'a> {
             return self.fewer_runs(file, runs);
         }
         let count = self.records().count();
-        let threads = threads::processors().get();
+        let threads = threads::count();
         if let Some(format) = self.keys.numbers() {
             let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
             let mut parts = Vec::new();
@@ -237,7 +237,7 @@ impl<'a> Sorter<'a> {
 
     /// Sorts as many records as fit into memory at a time, on several threads.
     fn write_runs(&self, progress: &mut Progress) -> Result<(RunFile, Vec<Run>)> {
-        let room = self.options.memory / threads::processors().get() / self.record_memory();
+        let room = self.options.memory / threads::count() / self.record_memory();
         let parts = self.records().blocks(room.max(1));
         let file = RunFile::create(self.options.directory)?;
         let mut runs = Vec::new();
@@ -267,7 +267,7 @@ impl<'a> Sorter<'a> {
     /// Merges runs until few enough are left.
     fn fewer_runs(&self, mut file: RunFile, mut runs: Vec<Run>) -> Result<Sorted> {
         let size = self.stored_size();
-        let threads = threads::processors().get();
+        let threads = threads::count();
         let fan_in = (self.options.memory / threads / BUFFER).clamp(FAN_IN.0, FAN_IN.1);
         while runs.len() > fan_in {
             let next = RunFile::create(self.options.directory)?;
@@ -300,7 +300,7 @@ impl<'a> Sorter<'a> {
         write: &(dyn Fn(usize, &[u8]) -> Result<()> + Sync),
         progress: &mut Progress,
     ) -> Result<()> {
-        let threads = threads::processors().get();
+        let threads = threads::count();
         let nbytes = self.records().nbytes();
         let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
         let buffer = self.buffer(runs.ranges.len(), threads);

@@ -2,7 +2,6 @@
 //! columns along an axis.
 
 use std::iter;
-use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,7 +31,6 @@ pub(crate) struct Columns<'a> {
     /// The ranges of the array's bytes outside the holes of a sparse file, whose elements are
     /// zero and need not be read.
     stored: Vec<Range<usize>>,
-    threads: NonZero<usize>,
 }
 
 /// A column, or the part of one in a tile.
@@ -71,7 +69,6 @@ impl<'a> Columns<'a> {
         array: &'a MappedArray,
         all: &Outline<'a>,
         axis: Option<usize>,
-        threads: NonZero<usize>,
     ) -> npymap::Result<Columns<'a>> {
         if let Some(axis) = axis {
             // Fails if the axis is out of range.
@@ -81,7 +78,7 @@ impl<'a> Columns<'a> {
         // If the holes are not known, everything is read.
         let stored = array.stored_ranges();
         let stored = stored.unwrap_or_else(|_| iter::once(0..array.nbytes()).collect());
-        Ok(Columns { array, all: all.clone(), leaves, axis, stored, threads })
+        Ok(Columns { array, all: all.clone(), leaves, axis, stored })
     }
 
     /// Returns whether elements are contiguous and inside a hole.
@@ -128,7 +125,6 @@ impl<'a> Columns<'a> {
         mut merge: impl FnMut(usize, T),
     ) -> npymap::Result<()> {
         tiles::process(
-            self.threads,
             &self.all,
             |tile| {
                 let is_hole = self.is_hole(&tile.part);

@@ -1,7 +1,6 @@
 //! Compares arrays element by element, equal bytes at the speed of memory.
 
 use crate::input::lengths::{to_u64, to_usize};
-use std::num::NonZero;
 
 use npymap::array::Outline;
 use npymap::view::{Blocks, DynView};
@@ -52,7 +51,6 @@ impl Comparison {
         arrays: [&MappedArray; 2],
         tolerance: Tolerance,
         limit: usize,
-        threads: NonZero<usize>,
     ) -> Result<Comparison> {
         let [first, second] = arrays;
         let (a, b) = (&first.outline(), &second.outline());
@@ -62,7 +60,6 @@ impl Comparison {
             return Ok(comparison);
         }
         tiles::process(
-            threads,
             a,
             |tile| {
                 let mut part = Comparison::new(tolerance, limit, a);

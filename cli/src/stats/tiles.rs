@@ -1,7 +1,5 @@
 //! Splits arrays into tiles and processes them on several threads.
 
-use std::num::NonZero;
-
 use npymap::view::DynView;
 use npymap::{DType, Order, Result, array::Outline, layout::Layout};
 
@@ -87,14 +85,12 @@ pub(crate) fn with_zeros<T>(
 /// Calls `work` with each tile of some elements, on several threads, and `merge` with the
 /// results, in their order. Shows progress.
 pub(crate) fn process<'a, T: Send>(
-    threads: NonZero<usize>,
     whole: &Outline<'a>,
     work: impl Fn(&Tile<'a>) -> Result<T> + Sync,
     mut merge: impl FnMut(T),
 ) -> Result<()> {
     let mut progress = Progress::new(whole.nbytes());
-    parallel::on_threads(
-        threads.get(),
+    parallel::in_order(
         Tile::split(whole)?.into_iter(),
         |tile| Ok((tile.part.nbytes(), work(&tile)?)),
         |(nbytes, result)| {

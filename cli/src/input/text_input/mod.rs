@@ -28,7 +28,7 @@ use crate::input::parallel;
 use crate::input::progress::Progress;
 use crate::input::stream::{self, Content};
 use crate::input::text_format::{MARK, TextFormat};
-use crate::input::threads::processors;
+use crate::input::threads;
 use crate::input::url;
 use blocks::Blocks;
 pub(crate) use blocks::{BLOCK, MAX_ROW};
@@ -144,7 +144,7 @@ impl TextInput {
         let mut progress = Progress::new(to_usize(size));
         let mut before = 0;
         parallel::pipeline(
-            processors().get(),
+            threads::count(),
             || blocks.next().map_err(&to_error),
             |block| {
                 let mut visitor = visitor();
