@@ -8,13 +8,12 @@ use npymap::{array::Outline, view::DynView};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::input_args::InputArgs;
 use crate::input::progress;
 use crate::output::elements;
 use crate::output::overwrite::OverwriteArgs;
 use crate::output::row_output::RowFormatArgs;
 use crate::output::sink::Sink;
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
@@ -71,10 +70,7 @@ pub(crate) struct GetArgs {
     format: RowFormatArgs,
 
     #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
     /// standard input
@@ -107,10 +103,10 @@ impl GetArgs {
     /// Prints the elements of each INDEX as NumPy does, or as JSON.
     fn print_all(&self) -> Result<(), CliError> {
         let to_error = CliError::with_path(self.file.name());
-        let array = self.read.array(&self.file).at(self.file.name())?;
+        let array = self.read.input.array(&self.file).at(self.file.name())?;
         let all = array.outline();
         let selected = self.selections.iter().map(|selection| selection.select(&array, &all));
-        let selected = selected.map(|selected| self.values.of_selected(&array, selected?));
+        let selected = selected.map(|selected| self.read.of_selected(&array, selected?));
         let selected = selected.collect::<npymap::Result<Vec<_>>>().at(self.file.name())?;
         let parts: Vec<_> = selected.iter().map(Selected::outline).collect();
         for part in &parts {
@@ -145,7 +141,7 @@ impl GetArgs {
             [only] => only.clone(),
             _ => return Err(CliError::usage(path, ONE_INDEX)),
         };
-        let array = self.read.array(&self.file).and_then(|array| self.values.of_array(array));
+        let array = self.read.input.array(&self.file).and_then(|array| self.read.of_array(array));
         let array = array.at(path)?;
         matching::with_rows(path, &array, (&index, &[]), self.filter.as_ref(), |rows| {
             self.check_count(path, &rows.template().at(path)?)?;

@@ -58,7 +58,7 @@ impl HeadArgs {
     fn print_first(&self, printer: &mut RowPrinter<'_>) -> Result<(), CliError> {
         let (path, index, filter) = (self.table.path(), self.table.index(), &self.table.filter);
         let TableArgs { read, file, .. } = &self.table;
-        let streamed = if read.file.is_raw() || file.member.is_some() {
+        let streamed = if read.input.file.is_raw() || file.member.is_some() {
             None
         } else {
             stream::array(&file.path).at(path)?
@@ -89,11 +89,11 @@ impl HeadArgs {
         index: &IndexArg,
         known: usize,
     ) -> Result<bool, CliError> {
-        let TableArgs { filter, values, .. } = &self.table;
+        let TableArgs { filter, read, .. } = &self.table;
         let path = self.table.path();
         let all = array.outline();
         let values = match filter {
-            Some(_) => values.of_indices((array, &all), 0..known).at(path)?,
+            Some(_) => read.of_indices((array, &all), 0..known).at(path)?,
             None => None,
         };
         let array = values.as_ref().unwrap_or(array);

@@ -7,7 +7,6 @@ use npymap::{CreateOptions, MappedArray, RowSource as _, Sampler};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::input_args::InputArgs;
 use crate::input::lengths::with_length;
 use crate::input::open::Temporary;
 use crate::input::progress::{self, Progress};
@@ -15,7 +14,7 @@ use crate::input::text;
 use crate::output::row_copy::ArrayRows;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::{elements, row_copy};
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::filter::Filter;
 use crate::select::limits;
 use crate::select::matching;
@@ -70,10 +69,7 @@ pub(crate) struct SampleArgs {
     filter: Option<Filter>,
 
     #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 }
 
 impl SampleArgs {
@@ -82,14 +78,14 @@ impl SampleArgs {
         let format = self.format.row_format(path)?;
         // If the output replaces the input, that one is locked before it is read.
         let output = format.map(|format| self.format.begin(format, path)).transpose()?;
-        let mut array = self.read.array(&self.file).at(path)?;
+        let mut array = self.read.input.array(&self.file).at(path)?;
         if self.filter.is_some() {
-            array = self.values.of_array(array).at(path)?;
+            array = self.read.of_array(array).at(path)?;
         }
         let (array, _) = matching::copy_matching(path, array, None, self.filter.as_ref())?;
         let rows = row_copy::open(path, &array)?;
         let indices = self.sampler(&rows)?;
-        if self.values.apply(rows.dtype()) {
+        if self.read.apply(rows.dtype()) {
             let values = self.sampled(&rows, indices).at(path)?;
             let rows = row_copy::open(path, &values)?;
             return self.output(&rows, 0..self.rows, output);
@@ -107,7 +103,7 @@ impl SampleArgs {
         let file = Temporary::new()?;
         let to = file.create(rows.dtype(), &shape, &CreateOptions::new())?;
         row_copy::write(rows, indices, to, MEMORY)?;
-        self.values.of_array(file.open()?)
+        self.read.of_array(file.open()?)
     }
 
     fn output(

@@ -10,7 +10,6 @@ use npymap::{DType, MappedArray, dtype::Kind};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::input_args::InputArgs;
 use crate::input::stream;
 use crate::input::url::{self, shown};
 use crate::output::draft::Draft;
@@ -18,7 +17,7 @@ use crate::output::overwrite::OverwriteArgs;
 use crate::output::picture::{Image, Norm, Picture};
 use crate::output::raster::Scale;
 use crate::output::{show_png, show_text};
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::select::selection::IndexArg;
@@ -73,10 +72,7 @@ pub(crate) struct ShowArgs {
     replace: OverwriteArgs,
 
     #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
     /// standard input
@@ -106,15 +102,15 @@ impl ShowArgs {
         let (path, filter) = (self.file.name(), self.filter.as_ref());
         let is_unused = self.replace.overwrite && self.output.is_none();
         CliError::usage_if(is_unused, path, "--overwrite is for --output")?;
-        let mut array = self.read.array(&self.file).at(path)?;
+        let mut array = self.read.input.array(&self.file).at(path)?;
         if self.filter.is_some() {
-            array = self.values.of_array(array).at(path)?;
+            array = self.read.of_array(array).at(path)?;
         }
         let (array, selection) =
             matching::copy_matching(path, array, self.selection.as_ref(), filter)?;
         let all = array.outline();
         let selected = selection.unwrap_or_default().select(&array, &all);
-        let selected = selected.and_then(|selected| self.values.of_selected(&array, selected));
+        let selected = selected.and_then(|selected| self.read.of_selected(&array, selected));
         let selected = selected.at(path)?;
         let view = selected.outline();
         let image = self.image(&view)?;

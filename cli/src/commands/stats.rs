@@ -9,13 +9,12 @@ use clap::Args;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::file_set;
-use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::messages;
 use crate::output::stats_output;
 use crate::output::until_closed::UntilClosed;
 use crate::select::axis_arg;
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::select::selection::IndexArg;
@@ -99,10 +98,7 @@ pub(crate) struct StatsArgs {
     filter: Option<Filter>,
 
     #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 
     /// .npy, .npz, .ten and tar files, FILE[MEMBER], where MEMBER can be a
     /// pattern such as layers.*, directories, quoted patterns, or - for standard
@@ -159,7 +155,7 @@ impl StatsArgs {
         file: &ArrayPath,
         mut visit: impl FnMut(Input<'_>) -> Result<(), CliError>,
     ) -> Result<bool, CliError> {
-        let inputs = Inputs::open(file, self.read.options()).at(file.name())?;
+        let inputs = Inputs::open(file, self.read.input.options()).at(file.name())?;
         let mut is_ok = true;
         for input in inputs.arrays()? {
             is_ok &= messages::ok_or_print(visit(input))?.is_some();
@@ -174,7 +170,7 @@ impl StatsArgs {
         input: &Input<'_>,
         selection: Option<&IndexArg>,
     ) -> Result<Vec<StatsRow>, CliError> {
-        let array = (input.open)().and_then(|array| self.values.of_array(array)).at(&input.path)?;
+        let array = (input.open)().and_then(|array| self.read.of_array(array)).at(&input.path)?;
         let (array, selection) =
             matching::copy_matching(&input.path, array, selection, self.filter.as_ref())?;
         let all = array.outline();

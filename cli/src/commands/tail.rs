@@ -147,7 +147,7 @@ impl TailArgs {
                 continue;
             }
             (seen, was_changed) = (stamp, is_changed);
-            match self.table.read.array(&self.table.file) {
+            match self.table.read.input.array(&self.table.file) {
                 Ok(array) => {
                     failing_since = None;
                     self.print(out, &array, printed)?;
@@ -177,7 +177,7 @@ impl TailArgs {
         array: &MappedArray,
         printed: &mut Printed<'_>,
     ) -> Result<(), CliError> {
-        let TableArgs { filter, values, .. } = &self.table;
+        let TableArgs { filter, read, .. } = &self.table;
         let (path, index) = (self.table.path(), self.table.index());
         let all = array.outline();
         let fields = index.fields(&all).of_selected();
@@ -187,7 +187,7 @@ impl TailArgs {
             let count = first_len(all.shape());
             printed.check(path, is_other || count < printed.rows);
             let (start, is_first) = (printed.rows, printed.kind.is_none());
-            let values = values.of_indices((array, &all), start..count).at(path)?;
+            let values = read.of_indices((array, &all), start..count).at(path)?;
             let array = values.as_ref().unwrap_or(array);
             let all = array.outline();
             let (new, shown) = if is_first {

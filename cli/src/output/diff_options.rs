@@ -9,11 +9,10 @@ use npymap::MappedArray;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::globs::NamePattern;
-use crate::input::input_args::InputArgs;
 use crate::input::inputs::{Input, Inputs};
 use crate::input::url::shown;
 use crate::output::diff_one::DiffReport;
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::filter::Filter;
 use crate::select::matching;
 use crate::stats::compare::Comparison;
@@ -57,15 +56,12 @@ pub(crate) struct DiffOptions {
     filter: Option<Filter>,
 
     #[command(flatten)]
-    value_args: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 }
 
 impl DiffOptions {
     pub(crate) fn open_file(&self, path: &ArrayPath) -> Result<Inputs, CliError> {
-        Inputs::open(path, self.read.options()).at(path.name())
+        Inputs::open(path, self.read.input.options()).at(path.name())
     }
 
     /// Compares two arrays of collections.
@@ -83,7 +79,7 @@ impl DiffOptions {
 
     /// The rows of an array that are compared.
     fn rows(&self, path: &Path, array: MappedArray) -> Result<MappedArray, CliError> {
-        let array = self.value_args.of_array(array).at(path)?;
+        let array = self.read.of_array(array).at(path)?;
         Ok(matching::copy_matching(path, array, None, self.filter.as_ref())?.0)
     }
 

@@ -9,11 +9,10 @@ use npymap::MappedArray;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::input_args::InputArgs;
 use crate::output::output_format::OutputFormat;
 use crate::output::row_output::{RowFormatArgs, RowOutput};
 use crate::output::sheet::{PrintedTable, Sheet};
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::fields::Fields;
 use crate::select::filter::Filter;
 use crate::select::selection::IndexArg;
@@ -34,10 +33,7 @@ pub(crate) struct TableArgs {
     pub(crate) filter: Option<Filter>,
 
     #[command(flatten)]
-    pub(crate) values: ValueArgs,
-
-    #[command(flatten)]
-    pub(crate) read: InputArgs,
+    pub(crate) read: ReadArgs,
 
     /// .npy file, or FILE[MEMBER] of an .npz, .ten or tar file, or - for
     /// standard input
@@ -55,7 +51,7 @@ impl TableArgs {
     }
 
     pub(crate) fn array(&self) -> Result<MappedArray, CliError> {
-        self.read.array(&self.file).at(self.path())
+        self.read.input.array(&self.file).at(self.path())
     }
 
     /// The index, which selects all elements if none is given.
@@ -87,7 +83,7 @@ impl RowPrinter<'_> {
         rows: Range<usize>,
     ) -> Result<Option<usize>, CliError> {
         let path = self.args.path();
-        let values = self.args.values.of_rows(sheet.selected(), rows.clone()).at(path)?;
+        let values = self.args.read.of_rows(sheet.selected(), rows.clone()).at(path)?;
         let sheet = sheet.with_values(values.as_ref())?;
         if let Some(output) = &mut self.output {
             let (array, view) = sheet.selected();

@@ -7,7 +7,6 @@ use npymap::{CreateOptions, DType, MappedArray, MappedArrayMut, Order};
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::input_args::InputArgs;
 use crate::input::open::Temporary;
 use crate::input::{memory_arg, stream, url};
 use crate::output::convert_selection::{self, TextArgs};
@@ -17,7 +16,7 @@ use crate::output::output_format::OutputFormat;
 use crate::output::report::ReportArgs;
 use crate::output::row_output;
 use crate::output::sink::Sink;
-use crate::select::bfloat16::ValueArgs;
+use crate::select::bfloat16::ReadArgs;
 use crate::select::fields::Fields;
 use crate::select::rows::RowSelection;
 use crate::select::selection::IndexArg;
@@ -48,10 +47,7 @@ pub(crate) struct SortingArgs {
     new_file: NewFileArgs,
 
     #[command(flatten)]
-    values: ValueArgs,
-
-    #[command(flatten)]
-    read: InputArgs,
+    read: ReadArgs,
 }
 
 const REPORT: &str = "--json reports on a new file: name one with --output";
@@ -79,7 +75,7 @@ impl SortingArgs {
             (None, Some(output)) => OutputFormat::from_extension(output)?,
             (None, None) => OutputFormat::Csv,
         };
-        let text = if self.read.file.is_raw() { None } else { self.text.input(input, None) };
+        let text = if self.read.input.file.is_raw() { None } else { self.text.input(input, None) };
         self.text.check(&input.path, text.as_ref(), format)?;
         self.new_file.check(path, output.is_some(), format == OutputFormat::Npy)?;
         match output {
@@ -96,8 +92,8 @@ impl SortingArgs {
             let array = if let Some(text) = text {
                 convert_selection::read_text(&input.path, text)?
             } else {
-                let array = self.read.options().whole().array(input);
-                let array = array.and_then(|array| self.values.of_array(array));
+                let array = self.read.input.options().whole().array(input);
+                let array = array.and_then(|array| self.read.of_array(array));
                 array.map_err(CliError::of_input(path))?
             };
             process(&array, &options, create)

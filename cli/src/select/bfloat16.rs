@@ -14,6 +14,7 @@ use npymap::{CreateOptions, DType, Error, ErrorKind, MappedArray, Order, Result}
 
 use crate::input::array_bytes::ArrayBytes;
 use crate::input::dtype_arg;
+use crate::input::input_args::InputArgs;
 use crate::input::open::Temporary;
 use crate::select::cast;
 use crate::select::selection::Selected;
@@ -49,15 +50,18 @@ fn parse_value_dtype(text: &str) -> Result<TargetDType> {
     Err(Error::new(ErrorKind::InvalidInput, what))
 }
 
-/// How to take elements that NumPy stores as void.
+/// How to read inputs, and to take elements that NumPy stores as void.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ValueArgs {
+pub(crate) struct ReadArgs {
     /// Take elements of dtype V2 as this type of `ml_dtypes`: bfloat16
     #[arg(long, value_name = "DTYPE", value_parser = parse_value_dtype)]
     dtype: Option<TargetDType>,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }
 
-impl ValueArgs {
+impl ReadArgs {
     /// The array, or its values in a temporary array.
     pub(crate) fn of_array(&self, array: MappedArray) -> Result<MappedArray> {
         if !self.apply(array.dtype()) {
@@ -85,7 +89,7 @@ impl ValueArgs {
         self.of_indices((array, view), rows.start / each..rows.end.div_ceil(each))
     }
 
-    /// As [`of_rows`](ValueArgs::of_rows), at some indices of the first axis.
+    /// As [`of_rows`](ReadArgs::of_rows), at some indices of the first axis.
     pub(crate) fn of_indices(
         &self,
         (array, view): (&MappedArray, &Outline<'_>),
