@@ -201,11 +201,8 @@ impl CreateArgs {
 
     fn random_integers(&self) -> Result<Numbers, CliError> {
         let is_float = self.dtype.kind() == Kind::Float;
-        CliError::usage_if(
-            !is_float && !matches!(self.dtype.kind(), Kind::Int | Kind::UInt),
-            self.out.path(),
-            NO_NUMBERS,
-        )?;
+        let is_integer = matches!(self.dtype.kind(), Kind::Int | Kind::UInt);
+        CliError::usage_if(!is_float && !is_integer, self.out.path(), NO_NUMBERS)?;
         let (lowest, highest) = self.bounds();
         let low = self.low.as_deref().map(|text| self.integer(text)).transpose()?;
         let high = self.high.as_deref().map(|text| self.integer(text)).transpose()?;

@@ -185,11 +185,8 @@ impl SampleArgs {
         let out = &mut BufWriter::new(std::io::stdout().lock());
         let row_size = row_copy::row_size(rows);
         let needed = self.rows.checked_mul(row_size.max(size_of::<usize>()));
-        CliError::usage_if(
-            needed.is_none_or(|needed| needed > PRINTED),
-            self.file.name(),
-            TOO_MANY,
-        )?;
+        let is_too_much = needed.is_none_or(|needed| needed > PRINTED);
+        CliError::usage_if(is_too_much, self.file.name(), TOO_MANY)?;
         let array = row_copy::take(rows, &indices.collect::<Vec<_>>()).at(self.file.name())?;
         elements::print(out, &array.dyn_view().at(self.file.name())?)?;
         Ok(out.flush()?)

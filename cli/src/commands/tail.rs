@@ -11,7 +11,6 @@ use npymap::{DType, MappedArray, array::Outline};
 use crate::input::error::{At as _, CliError};
 use crate::input::lengths::first_len;
 use crate::input::messages;
-use crate::input::platform;
 use crate::input::stream;
 use crate::input::url;
 use crate::output::output_format::OutputFormat;
@@ -88,27 +87,17 @@ impl TailArgs {
         let path = self.table.path();
         let format = self.table.format.row_format(path)?;
         if self.follow {
-            CliError::usage_if(
-                matches!(format, Some(OutputFormat::Npy | OutputFormat::Json)),
-                path,
-                ENDLESS,
-            )?;
+            let has_end = matches!(format, Some(OutputFormat::Npy | OutputFormat::Json));
+            CliError::usage_if(has_end, path, ENDLESS)?;
             let path = self.table.file.require_file(MEMBER)?;
-            CliError::usage_if(
-                stream::is_standard(path) || platform::is_stream(path) || url::is_url(path),
-                path,
-                STREAM,
-            )?;
+            CliError::usage_if(stream::is_output(path) || url::is_url(path), path, STREAM)?;
         }
         let mut printed = Printed { printer: self.table.begin(format)?, rows: 0, kind: None };
         let seen = self.stamp();
         let array = self.table.array()?;
         let index = self.table.index();
-        CliError::usage_if(
-            self.follow && !index.grows_at_its_end(array.shape()),
-            path,
-            NOT_FOLLOWED,
-        )?;
+        let grows = index.grows_at_its_end(array.shape());
+        CliError::usage_if(self.follow && !grows, path, NOT_FOLLOWED)?;
         if let (true, Some(filter)) = (self.follow, &self.table.filter)
             && !matching::keeps_rows(&array.outline(), &index, filter)
         {
@@ -116,11 +105,8 @@ impl TailArgs {
         }
         self.print(out, &array, &mut printed)?;
         out.flush()?;
-        CliError::rejected_if(
-            self.follow && array.ndim() > 1 && !array.layout().is_c_contiguous(),
-            path,
-            FORTRAN,
-        )?;
+        let is_fortran = array.ndim() > 1 && !array.layout().is_c_contiguous();
+        CliError::rejected_if(self.follow && is_fortran, path, FORTRAN)?;
         drop(array);
         if self.follow {
             self.print_appended(out, &mut printed, seen)?;

@@ -37,7 +37,8 @@ pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == STANDARD
 }
 
-/// Returns whether a new file is standard output or a pipe, which gets no report.
+/// Returns whether a path is standard input or output, a pipe or a device. As an output, it
+/// gets no report.
 pub(crate) fn is_output(path: &Path) -> bool {
     is_standard(path) || platform::is_stream(path)
 }
@@ -65,7 +66,7 @@ impl Content {
 ///
 /// Standard input that is redirected from a file is not copied.
 pub(crate) fn open(path: &Path, content: Content) -> io::Result<Option<File>> {
-    if !is_standard(path) && !platform::is_stream(path) {
+    if !is_output(path) {
         return Ok(None);
     }
     let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +95,7 @@ pub(crate) struct PartialCopy {
 /// Starts to copy a stream. `None` if `path` is something else or cannot be opened, or if
 /// the stream was copied already.
 pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
-    if !is_standard(path) && !platform::is_stream(path) {
+    if !is_output(path) {
         return Ok(None);
     }
     let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use npymap::any::Format;
 
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
-use crate::input::{members, open, platform, remote, stream};
+use crate::input::{members, open, remote, stream};
 use crate::output::locking::WaitArgs;
 use crate::output::{member_copy, npz_update};
 use crate::select::edited::Edited;
@@ -65,11 +65,7 @@ fn edit_in_place(
 /// Rejects standard input, pipes and URLs, which cannot be changed in place.
 pub(crate) fn reject_stream(target: &ArrayPath) -> Result<(), CliError> {
     remote::reject_change(target.name())?;
-    CliError::rejected_if(
-        stream::is_standard(&target.path) || platform::is_stream(&target.path),
-        target.name(),
-        STREAM,
-    )
+    CliError::rejected_if(stream::is_output(&target.path), target.name(), STREAM)
 }
 
 /// Applies `change` to a copy of a member in a file without a name, and replaces the archive
