@@ -153,28 +153,21 @@ impl GetArgs {
     fn print_rows(&self, rows: &RowSelection<'_>) -> Result<(), CliError> {
         let mut sink = Sink::begin(None, OverwriteArgs::default())?;
         if rows.is_single {
-            let all = rows.with_whole(|all| self.text_of_rows(all, true));
+            let all = rows.with_whole(|all| self.text([all.clone()]));
             sink.write(&all.at(rows.path)?)?;
         } else {
-            let text = |block: &DynView<'_>| self.text_of_rows(block, false);
+            let text = |block: &DynView<'_>| self.text(block.outer_iter());
             rows.each_block(text, |text| sink.write(&text))?;
         }
         sink.finish()
     }
 
-    fn text_of_rows(&self, view: &DynView<'_>, is_single: bool) -> npymap::Result<Vec<u8>> {
+    /// The text of each of some views.
+    fn text<'v>(&self, views: impl IntoIterator<Item = DynView<'v>>) -> npymap::Result<Vec<u8>> {
+        type Print = fn(&mut Vec<u8>, &DynView<'_>) -> std::io::Result<()>;
+        let print: Print = if self.format.json { elements::print_json } else { elements::print };
         let mut out = Vec::new();
-        if is_single {
-            self.print_view(&mut out, view)?;
-        } else {
-            for row in view.outer_iter() {
-                self.print_view(&mut out, &row)?;
-            }
-        }
+        views.into_iter().try_for_each(|view| print(&mut out, &view))?;
         Ok(out)
-    }
-
-    fn print_view(&self, out: &mut impl Write, view: &DynView<'_>) -> std::io::Result<()> {
-        if self.format.json { elements::print_json(out, view) } else { elements::print(out, view) }
     }
 }
