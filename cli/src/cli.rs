@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use npymap::npy::MAX_HEADER_LEN;
 
@@ -16,9 +17,7 @@ use crate::commands::{
     sample, set, show, shuffle, sort, stats, tail, unique,
 };
 use crate::input::error::CliError;
-use crate::input::style;
-use crate::input::url_args::UrlArgs;
-use crate::output::output_args::OutputArgs;
+use crate::input::{float_text, open, remote, style, threads};
 
 /// Inspect, edit, convert and compare NumPy array files of any size.
 ///
@@ -34,19 +33,59 @@ pub(crate) struct Cli {
 
     /// Maximum header length, in characters
     #[arg(long, global = true, value_name = "N", default_value_t = MAX_HEADER_LEN)]
-    pub(crate) max_header_len: usize,
+    max_header_len: usize,
 
     /// Number of threads [default: one per CPU]. This does not affect the
     /// output
     #[arg(long, global = true, value_name = "N",
         value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
+    threads: Option<u16>,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    /// Use colors and bold text: auto (for terminals only), always or never
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        hide_default_value = true,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    color: clap::ColorChoice,
 
-    #[command(flatten)]
-    pub(crate) urls: UrlArgs,
+    /// Digits after the point of floats in text. JSON has all digits
+    #[arg(long, global = true, value_name = "N", help_heading = "Output")]
+    precision: Option<u16>,
+
+    /// Send a header with each request, as in 'Authorization: Bearer TOKEN'.
+    /// Only the server of the URL gets it, so all URLs must be of one server
+    #[arg(short = 'H', long, global = true, value_name = "HEADER", help_heading = "URLs")]
+    http_header: Vec<String>,
+}
+
+// The value may be secret.
+const EXPECTED: &str = "expected 'NAME: VALUE', such as 'Authorization: Bearer TOKEN'";
+
+impl Cli {
+    /// Applies the options of all commands.
+    pub(crate) fn apply(&self) -> Result<(), CliError> {
+        open::set_max_header_len(self.max_header_len);
+        self.threads.into_iter().for_each(threads::request);
+        let color = match self.color {
+            clap::ColorChoice::Auto => ColorChoice::Auto,
+            clap::ColorChoice::Always => ColorChoice::Always,
+            clap::ColorChoice::Never => ColorChoice::Never,
+        };
+        color.write_global();
+        self.precision.into_iter().for_each(float_text::set_precision);
+        let headers = self.http_header.iter().map(|header| {
+            let (name, value) = header.split_once(':')?;
+            Some((name.trim().to_owned(), value.trim().to_owned()))
+        });
+        let headers = headers.collect::<Option<_>>();
+        let headers = headers.ok_or_else(|| CliError::usage("--http-header".as_ref(), EXPECTED));
+        headers.map(remote::set_headers)
+    }
 }
 
 #[derive(Debug, Subcommand)]

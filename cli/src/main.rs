@@ -18,41 +18,28 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::Cli;
-use crate::input::{
-    arguments, error, float_text, memory, messages, open, platform, remote, threads,
-};
-use crate::output::output_args;
+use crate::input::{arguments, error, memory, messages, platform};
 
 fn main() -> ExitCode {
     memory::exit_if_exhausted();
     platform::ignore_size_limit_signal();
-    let Cli { command, max_header_len, threads, output, urls } = match parse_arguments() {
+    let cli = match parse_arguments() {
         Ok(cli) => cli,
         Err(error) => return messages::print_usage_error(error),
     };
-    open::set_max_header_len(max_header_len);
-    threads.into_iter().for_each(threads::request);
-    output.color_choice().write_global();
-    if let Some(digits) = output.precision {
-        float_text::set_precision(digits);
-    }
-    let result = urls.headers().and_then(|headers| {
-        remote::set_headers(headers);
-        command.run()
-    });
-    match result {
+    match cli.apply().and_then(|()| cli.command.run()) {
         Ok(code) => code,
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             messages::print_error(&error);
-            command.failure_code(&error)
+            cli.command.failure_code(&error)
         }
     }
 }
 
 fn parse_arguments() -> Result<Cli, clap::Error> {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let color = output_args::early_color_choice(&arguments);
+    let color = arguments::color_choice(&arguments);
     let mut command = Cli::command().color(color);
     let arguments = arguments::protect_negatives(&mut command, arguments);
     let parsed = command.try_get_matches_from(&arguments);

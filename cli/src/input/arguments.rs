@@ -1,9 +1,10 @@
-//! Keeps arguments that start like a negative number from being parsed as
-//! options: indices (`-1`, `-3:, 0`) and values (`-1.5`, `-inf`).
+//! What is done with arguments before they are parsed. Those that start like a negative
+//! number are kept from being parsed as options: indices (`-1`, `-3:, 0`) and values (`-1.5`,
+//! `-inf`).
 
 use std::ffi::{OsStr, OsString};
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, ColorChoice, Command};
 
 /// Rewrites the arguments so that nothing that starts like a negative number is
 /// parsed as an option: positional arguments move after a `--`, and values are
@@ -92,6 +93,19 @@ fn last_short<'a>(command: &'a Command, text: &str) -> Option<&'a Arg> {
 fn takes_value(option: &Arg) -> bool {
     matches!(option.get_action(), ArgAction::Set | ArgAction::Append)
         && !option.is_require_equals_set()
+}
+
+/// The choice of colours for help and usage errors, which are printed before the
+/// arguments are parsed.
+pub(crate) fn color_choice(arguments: &[OsString]) -> ColorChoice {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    let options: Vec<_> = options.filter_map(|argument| argument.to_str()).collect();
+    let separate = options.windows(2).filter(|pair| matches!(pair, ["--color", _]));
+    let separate = separate.filter_map(|pair| pair.get(1).copied());
+    let attached = options.iter().filter_map(|option| option.strip_prefix("--color="));
+    let last = separate.chain(attached).last();
+    // Another value is a usage error.
+    last.and_then(|when| when.parse().ok()).unwrap_or(ColorChoice::Auto)
 }
 
 #[cfg(test)]

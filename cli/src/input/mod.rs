@@ -41,5 +41,4 @@ pub(crate) mod text_input;
 pub(crate) mod threads;
 pub(crate) mod trailing;
 pub(crate) mod url;
-pub(crate) mod url_args;
 pub(crate) mod walk;

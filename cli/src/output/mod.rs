@@ -20,7 +20,6 @@ pub(crate) mod member_copy;
 pub(crate) mod new_file;
 pub(crate) mod npz_update;
 pub(crate) mod out_args;
-pub(crate) mod output_args;
 pub(crate) mod output_format;
 pub(crate) mod overwrite;
 pub(crate) mod picture;
