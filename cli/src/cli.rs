@@ -17,7 +17,7 @@ use crate::commands::{
     sample, set, show, shuffle, sort, stats, tail, unique,
 };
 use crate::input::error::CliError;
-use crate::input::{float_text, open, remote, style, threads};
+use crate::input::{float_text, header_len, remote, style, threads};
 
 /// Inspect, edit, convert and compare NumPy array files of any size.
 ///
@@ -69,7 +69,7 @@ const EXPECTED: &str = "expected 'NAME: VALUE', such as 'Authorization: Bearer T
 impl Cli {
     /// Applies the options of all commands.
     pub(crate) fn apply(&self) -> Result<(), CliError> {
-        open::set_max_header_len(self.max_header_len);
+        header_len::set_max(self.max_header_len);
         self.threads.into_iter().for_each(threads::request);
         let color = match self.color {
             clap::ColorChoice::Auto => ColorChoice::Auto,

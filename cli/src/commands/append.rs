@@ -17,7 +17,7 @@ use crate::input::input_rows::{self, RowSpec};
 use crate::input::progress::Progress;
 use crate::input::promotion::{PromotionArgs, is_same};
 use crate::input::shape_arg::PartialShape;
-use crate::input::{open, text};
+use crate::input::{header_len, open, text};
 use crate::output::locking::WaitArgs;
 use crate::output::{edit, report, signals};
 
@@ -87,7 +87,7 @@ impl AppendArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let options = open::options();
+        let options = header_len::options();
         signals::watch().map_err(CliError::io(path, "open"))?;
         let inputs = file_set::files(&self.rows)?;
         let new = if self.create && !path.exists() { Some(self.new_rows(&inputs)?) } else { None };
@@ -98,7 +98,7 @@ impl AppendArgs {
                 None => options.append(path),
             }
         });
-        let mut array = opened.map_err(|error| self.explain(path, error))?;
+        let mut array = opened.map_err(|error| AppendArgs::explain(path, error))?;
         let asked = self.promotion.dtype.as_ref();
         if let Some(asked) = asked.filter(|asked| !is_same(asked, array.dtype())) {
             let what = format!("dtype {}, not that of --dtype, {asked}", array.dtype());
@@ -149,7 +149,8 @@ impl AppendArgs {
 
     /// Says so if readers see the rows although waiting for the disk failed.
     fn explain_failure(&self, path: &Path, shape: &[usize], error: npymap::Error) -> CliError {
-        let header = open::read_source(path).and_then(|source| open::options().header(&source));
+        let header =
+            open::read_source(path).and_then(|source| header_len::options().header(&source));
         if self.flush && header.is_ok_and(|header| header.shape == shape) {
             let text =
                 format!("{}: the rows were added, but may not be on the disk", error.message());
@@ -167,8 +168,8 @@ impl AppendArgs {
 
     /// Explains why rows cannot be appended, and suggests `recover` if a writer
     /// did not finish.
-    fn explain(&self, path: &Path, error: npymap::Error) -> CliError {
-        let options = RecoverOptions::new().open_options(open::options());
+    fn explain(path: &Path, error: npymap::Error) -> CliError {
+        let options = RecoverOptions::new().open_options(header_len::options());
         let is_damaged = matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Truncated);
         if is_damaged && options.plan(path).is_ok_and(|recovery| !recovery.is_complete()) {
             return CliError::rejected(path, UNFINISHED);

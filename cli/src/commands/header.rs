@@ -15,7 +15,7 @@ use crate::input::dtype_arg;
 use crate::input::error::{At as _, CliError, rephrase_advice};
 use crate::input::escape::safe;
 use crate::input::shape_arg::{self, PartialShape};
-use crate::input::{open, text};
+use crate::input::{header_len, text};
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
 use crate::output::report;
@@ -173,7 +173,7 @@ impl StoredHeader {
         let io_error = CliError::io(path, "read the header");
         let len = file.metadata().map_err(&io_error)?.len();
         let mut reader = file;
-        let text = HeaderText::read(&mut reader, open::max_header_len()).at(path)?;
+        let text = HeaderText::read(&mut reader, header_len::max()).at(path)?;
         let preamble = text.preamble();
         let mut bytes = Vec::new();
         reader.rewind().map_err(&io_error)?;

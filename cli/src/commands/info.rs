@@ -69,7 +69,7 @@ impl InfoArgs {
         let failures = if self.json {
             self.print_json(out, files)?
         } else if self.header {
-            self.print_headers(out, files)?
+            InfoArgs::print_headers(out, files)?
         } else {
             self.print_text(out, files)?
         };
@@ -89,7 +89,7 @@ impl InfoArgs {
         Ok(failures)
     }
 
-    fn print_headers(&self, out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
+    fn print_headers(out: &mut impl Write, files: &[ArrayPath]) -> io::Result<usize> {
         let mut failures = 0;
         for path in files {
             let mut count = 0;

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::input::array_path::ArrayPath;
 use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
-use crate::input::{open, text};
+use crate::input::{header_len, text};
 use crate::output::edit;
 use crate::output::locking::WaitArgs;
 use crate::output::report;
@@ -56,7 +56,7 @@ impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         let path = self.file.require_file(MEMBER)?;
         edit::reject_stream(&self.file)?;
-        let open = open::options();
+        let open = header_len::options();
         let options = RecoverOptions::new().zero_fill(self.zero_fill).open_options(open.clone());
         signals::watch().map_err(CliError::io(path, "open"))?;
         let recovery = if self.dry_run {

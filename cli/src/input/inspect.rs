@@ -19,7 +19,7 @@ use npymap::{
 use crate::input::array_path::ArrayPath;
 use crate::input::escape::escaped;
 use crate::input::globs::NamePattern;
-use crate::input::{digest, open, parallel, text, trailing};
+use crate::input::{digest, header_len, open, parallel, text, trailing};
 
 /// An array of a file, or a member that is not an array.
 pub(crate) struct FileEntry {
@@ -258,7 +258,7 @@ impl Inspector {
         let header = match member.header() {
             Ok(None) => return Ok(EntryContent::Other),
             header if self.0 == Wanted::HeaderText => {
-                let text = HeaderText::read(member.reader()?, open::max_header_len());
+                let text = HeaderText::read(member.reader()?, header_len::max());
                 // Errors of `header` name the member.
                 return match (text, header) {
                     (Ok(text), _) => Ok(header_text(&text)),
@@ -333,7 +333,7 @@ impl Inspector {
         let Some(header) = member.header()? else { return Ok(EntryContent::Other) };
         if self.0 == Wanted::HeaderText {
             let source = open::read_source(&path.path)?;
-            let text = open::options().offset(member.offset()).header_text(&source)?;
+            let text = header_len::options().offset(member.offset()).header_text(&source)?;
             return Ok(header_text(&text));
         }
         let offset = member.offset() + to_u64(header.data_offset);

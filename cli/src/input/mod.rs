@@ -11,6 +11,7 @@ pub(crate) mod escape;
 pub(crate) mod file_set;
 pub(crate) mod float_text;
 pub(crate) mod globs;
+pub(crate) mod header_len;
 pub(crate) mod input_args;
 pub(crate) mod input_rows;
 pub(crate) mod inputs;

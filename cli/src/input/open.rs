@@ -9,7 +9,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npymap::npz::{Npz, NpzOptions};
 use npymap::ten::Ten;
@@ -17,7 +16,6 @@ use npymap::{
     CreateOptions, DType, MappedArray, MappedArrayMut, OpenOptions, Order, Result, Source,
     any::{AnyFile, Format, Npy},
     array::RawSpec,
-    npy::MAX_HEADER_LEN,
     source::MapMut,
     tar::TarFile,
 };
@@ -25,23 +23,7 @@ use npymap::{
 use crate::input::array_path::ArrayPath;
 use crate::input::shape_arg::PartialShape;
 use crate::input::stream::Content;
-use crate::input::{messages, progress, remote, stream, trailing};
-
-static MAX_LEN: AtomicUsize = AtomicUsize::new(MAX_HEADER_LEN);
-
-/// Sets how many characters a header may have.
-pub(crate) fn set_max_header_len(len: usize) {
-    MAX_LEN.store(len, Ordering::Relaxed);
-}
-
-pub(crate) fn max_header_len() -> usize {
-    MAX_LEN.load(Ordering::Relaxed)
-}
-
-/// The options with which `.npy` files are opened.
-pub(crate) fn options() -> OpenOptions {
-    OpenOptions::new().max_header_len(max_header_len())
-}
+use crate::input::{header_len, messages, progress, remote, stream, trailing};
 
 /// A source that maps a file read-only, or the copy of a stream, and reads from a URL, when
 /// elements are needed.
@@ -138,7 +120,7 @@ pub(crate) fn any_of(input: &ArrayPath, source: Source, takes_all: bool) -> Resu
 /// The options for the `.npy` at the offset in a name, and that offset.
 pub(crate) fn npy_options(input: &ArrayPath) -> (OpenOptions, Option<u64>) {
     let offset = input.offset();
-    (options().offset(offset.unwrap_or(0)), offset)
+    (header_len::options().offset(offset.unwrap_or(0)), offset)
 }
 
 /// Opens an archive whose stored members are mapped, and shows a progress bar
@@ -149,7 +131,7 @@ pub(crate) fn npz(path: &Path) -> Result<Npz> {
 
 /// The options with which archives are opened.
 pub(crate) fn npz_options() -> NpzOptions {
-    progress::show_members(NpzOptions::new().max_header_len(max_header_len()))
+    progress::show_members(NpzOptions::new().max_header_len(header_len::max()))
 }
 
 /// Opens an archive without a progress bar.
@@ -189,7 +171,7 @@ pub(crate) fn write_array(input: &ArrayPath) -> Result<(MappedArrayMut, MappedAr
 
 /// As [`write_array`], for a `.npy` file without a name.
 pub(crate) fn write_unnamed(file: File) -> Result<(MappedArrayMut, MappedArray)> {
-    let options = options();
+    let options = header_len::options();
     let stored = read_file(file.try_clone()?, &options)?;
     // SAFETY: the file has no name, so no other process can change it.
     let source = unsafe { Source::map_mut_file(file) }?.write_only();

@@ -20,7 +20,7 @@ use npymap::source::ReadAt;
 use npymap::{MappedArray, OpenOptions, Source, tar::TarFile, ten::Ten};
 
 use crate::input::progress::Progress;
-use crate::input::{open, platform};
+use crate::input::{header_len, platform};
 
 /// The bytes of a stream that are copied between two updates of the progress.
 const PART: u64 = 4 << 20;
@@ -111,7 +111,7 @@ pub(crate) fn begin(path: &Path) -> io::Result<Option<PartialCopy>> {
 /// path.
 pub(crate) fn array(path: &Path) -> npymap::Result<Option<MappedArray>> {
     let Some(mut copy) = begin(path)? else { return Ok(None) };
-    let header = HeaderText::read(&mut copy, open::max_header_len()).and_then(|text| text.header());
+    let header = HeaderText::read(&mut copy, header_len::max()).and_then(|text| text.header());
     let Ok(header) = header else {
         copy.finish(Content::Arrays { takes_all: false })?;
         return Ok(None);
@@ -219,7 +219,7 @@ impl Growing {
                 0
             }
             _ => {
-                let arrays = open::options().walk(source)?;
+                let arrays = header_len::options().walk(source)?;
                 let count = if takes_all { usize::MAX } else { 1 };
                 let last = arrays.take(count).map_while(npymap::Result::ok).last();
                 last.map_or(0, |last| last.end + TRAILING)

@@ -10,7 +10,7 @@ use crate::input::array_path::ArrayPath;
 use crate::input::error::CliError;
 use crate::input::inspect::{Inspector, Wanted};
 use crate::input::url;
-use crate::input::{escape, open, stream};
+use crate::input::{escape, header_len, stream};
 use crate::output::json;
 use crate::output::output_format::{OutputFormat, STREAM};
 use crate::output::until_closed::UntilClosed;
@@ -62,7 +62,7 @@ fn print_lines(output: &Path, format: OutputFormat) -> Result<(), CliError> {
     let out = &mut io::stdout().lock();
     if format.has_headers() {
         // Whoever wrote the header can read it.
-        open::set_max_header_len(usize::MAX);
+        header_len::set_max(usize::MAX);
         Inspector(Wanted::Facts).for_each_entry(&ArrayPath::from_file(output), &mut |entry| {
             escape::json_line(out, &json::line(output, &entry))
         })?;
