@@ -88,7 +88,7 @@ fn is_text(kind: Kind) -> bool {
     matches!(kind, Kind::Bytes | Kind::Unicode)
 }
 
-fn is_number(kind: Kind) -> bool {
+pub(crate) fn is_number(kind: Kind) -> bool {
     matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 

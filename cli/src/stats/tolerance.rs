@@ -3,6 +3,7 @@
 use npymap::{ByteOrder, DType, Element as _, Value, dtype::Kind};
 
 use crate::input::lengths::part;
+use crate::input::promotion::is_number;
 use crate::input::text::code_points;
 use crate::select::filter::Number;
 
@@ -233,10 +234,6 @@ pub(crate) fn comparable(a: &DType, b: &DType) -> bool {
         }
         (a, b) => a == b || (is_number(a) && is_number(b)),
     }
-}
-
-pub(crate) fn is_number(kind: Kind) -> bool {
-    matches!(kind, Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
 }
 
 /// Returns whether the elements of a dtype are numbers that have distances.
