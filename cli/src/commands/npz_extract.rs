@@ -95,7 +95,8 @@ fn conflict(others: &BTreeSet<PathBuf>, target: &Path) -> Option<&'static str> {
 
 impl ExtractArgs {
     pub(crate) fn run(&self) -> Result<ExitCode, CliError> {
-        let npz = open::quiet_npz(&self.file).map_err(CliError::Library)?;
+        // Progress is shown of what is extracted.
+        let npz = open::map_arrays(&self.file).and_then(Npz::open).map_err(CliError::Library)?;
         if let Some(output) = &self.output {
             return self.extract_one(&npz, output);
         }

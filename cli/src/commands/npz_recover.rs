@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::input::error::{At as _, CliError};
 use crate::input::escape::safe;
 use crate::input::inputs::last_of_each_name;
+use crate::input::stream::Content;
 use crate::input::url::{self, shown};
 use crate::input::{messages, open, stream, text};
 use crate::output::draft::Draft;
@@ -67,10 +68,13 @@ impl RecoverArgs {
     pub(crate) fn run(&self) -> Result<(), CliError> {
         output_format::require_npz(self.out.path(), self.json)?;
         let draft = Draft::begin(self.out.path(), self.replace)?;
-        let (npz, has_directory) = match open::damaged_npz(&self.file) {
+        // What is before the archive may be damaged, too, so that it is not recognized by its
+        // first bytes.
+        let map = || open::map(&self.file, Content::ALL);
+        let (npz, has_directory) = match map().and_then(|file| open::npz_options().open(file)) {
             Ok(npz) => (npz, true),
             Err(error) if error.kind() == ErrorKind::Io => return Err(CliError::Library(error)),
-            Err(error) => match open::scanned_npz(&self.file) {
+            Err(error) => match map().and_then(|file| open::npz_options().scan(file)) {
                 Ok(npz) => {
                     let (path, reason) = (shown(&self.file), error.reason());
                     messages::print_note(&format_args!("{path}: {reason}: {BY_HEADERS}"));

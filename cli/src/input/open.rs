@@ -134,22 +134,6 @@ pub(crate) fn npz_options() -> NpzOptions {
     progress::show_members(NpzOptions::new().max_header_len(header_len::max()))
 }
 
-/// Opens an archive without a progress bar.
-pub(crate) fn quiet_npz(path: &Path) -> Result<Npz> {
-    Npz::open(map_arrays(path)?)
-}
-
-/// Opens an archive that may be damaged. What is before it may be, too, so that it is not
-/// recognized by its first bytes.
-pub(crate) fn damaged_npz(path: &Path) -> Result<Npz> {
-    npz_options().open(map(path, Content::ALL)?)
-}
-
-/// As `damaged_npz`, without the directory of the archive.
-pub(crate) fn scanned_npz(path: &Path) -> Result<Npz> {
-    npz_options().scan(map(path, Content::ALL)?)
-}
-
 /// Opens a `.npy` file, or an array of a `.ten`, to be written and not mapped, and another
 /// time to be read.
 pub(crate) fn write_array(input: &ArrayPath) -> Result<(MappedArrayMut, MappedArray)> {
