@@ -2,6 +2,8 @@
 #![no_main]
 #![allow(dead_code, reason = "the program uses the rest")]
 
+#[path = "../../cli/src/input/lengths.rs"]
+mod lengths;
 #[path = "../../cli/src/input/row_blocks.rs"]
 mod row_blocks;
 #[path = "../../cli/src/input/text.rs"]
@@ -13,7 +15,7 @@ mod text_input;
 
 /// Where the program has these modules.
 mod input {
-    pub(crate) use crate::{row_blocks, text, text_format};
+    pub(crate) use crate::{lengths, row_blocks, text, text_format};
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| text_input::fuzzed::text(data));

@@ -52,7 +52,7 @@ pub(crate) struct ConcatArgs {
     stack: bool,
 
     /// Axis to join along, where -1 is the last axis
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = axis_arg::parse)]
     axis: isize,
 
     #[command(flatten)]

@@ -54,7 +54,7 @@ something, 2 for a usage error."
 pub(crate) struct StatsArgs {
     /// Summarize each column along this axis separately, like NumPy's axis=N,
     /// where -1 is the last axis
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = axis_arg::parse)]
     axis: Option<isize>,
 
     /// Compute the standard deviation, as numpy.std does in double precision

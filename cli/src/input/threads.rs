@@ -23,3 +23,9 @@ pub(crate) fn count() -> usize {
         requested => requested,
     }
 }
+
+/// The number of threads for work that only computes: at most one for each processor, because
+/// each needs memory.
+pub(crate) fn computing() -> usize {
+    count().min(thread::available_parallelism().map_or(1, NonZero::get))
+}

@@ -1,8 +1,15 @@
 //! An axis on the command line, counted from the first or from the last.
 
+use std::num::ParseIntError;
+
 use npymap::layout::TakeMode;
 
 use crate::input::text;
+
+/// Parses the text of an argument.
+pub(crate) fn parse(text: &str) -> Result<isize, ParseIntError> {
+    text.trim().parse()
+}
 
 /// The axis of an array, counted from the first; `-1` is the last. If there is none, what is
 /// wrong with the shape.

@@ -1,6 +1,7 @@
 //! Records in memory, and their order.
 
 use std::cmp::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use npymap::Result;
@@ -227,9 +228,19 @@ fn sort_on(
         }
     }
     let (before, after) = entries.split_at_mut(count);
+    let before = Mutex::new(Some(before));
+    let first = || {
+        let before = before.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(before) = before {
+            sort_on(threads / 2, before, compare);
+        }
+    };
     thread::scope(|scope| {
-        scope.spawn(|| sort_on(threads / 2, before, compare));
+        let is_started = thread::Builder::new().spawn_scoped(scope, first).is_ok();
         sort_on(threads - threads / 2, after, compare);
+        if !is_started {
+            first();
+        }
     });
 }
 

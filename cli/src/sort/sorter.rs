@@ -135,12 +135,12 @@ impl<'a> Sorter<'a> {
             return self.fewer_runs(file, runs);
         }
         let count = self.records().count();
-        let threads = threads::count();
+        let threads = threads::computing();
         if let Some(format) = self.keys.numbers() {
             let blocks = self.records().blocks(count.div_ceil(threads).max(CHUNK));
             let mut parts = Vec::new();
             let sort = |number| self.sorted_numbers(format, &blocks, number);
-            parallel::in_order(0..blocks.len(), sort, |part| {
+            parallel::on_threads(threads::computing(), 0..blocks.len(), sort, |part| {
                 parts.push(part);
                 Ok(())
             })?;
@@ -237,11 +237,12 @@ impl<'a> Sorter<'a> {
 
     /// Sorts as many records as fit into memory at a time, on several threads.
     fn write_runs(&self, progress: &mut Progress) -> Result<(RunFile, Vec<Run>)> {
-        let room = self.options.memory / threads::count() / self.record_memory();
+        let room = self.options.memory / threads::computing() / self.record_memory();
         let parts = self.records().blocks(room.max(1));
         let file = RunFile::create(self.options.directory)?;
         let mut runs = Vec::new();
-        parallel::in_order(
+        parallel::on_threads(
+            threads::computing(),
             0..parts.len(),
             |number| {
                 let batch = self.sorted_block(&parts, number, 1)?;
@@ -267,12 +268,13 @@ impl<'a> Sorter<'a> {
     /// Merges runs until few enough are left.
     fn fewer_runs(&self, mut file: RunFile, mut runs: Vec<Run>) -> Result<Sorted> {
         let size = self.stored_size();
-        let threads = threads::count();
+        let threads = threads::computing();
         let fan_in = (self.options.memory / threads / BUFFER).clamp(FAN_IN.0, FAN_IN.1);
         while runs.len() > fan_in {
             let next = RunFile::create(self.options.directory)?;
             let mut merged = Vec::new();
-            parallel::in_order(
+            parallel::on_threads(
+                threads::computing(),
                 runs.chunks(fan_in),
                 |runs| {
                     let start = runs.first().map_or(0, |run| run.start);
@@ -300,7 +302,7 @@ impl<'a> Sorter<'a> {
         write: &(dyn Fn(usize, &[u8]) -> Result<()> + Sync),
         progress: &mut Progress,
     ) -> Result<()> {
-        let threads = threads::count();
+        let threads = threads::computing();
         let nbytes = self.records().nbytes();
         let parts = parts::split(&self.keys, runs, (nbytes / PART).max(4 * threads))?;
         let buffer = self.buffer(runs.ranges.len(), threads);
@@ -311,7 +313,8 @@ impl<'a> Sorter<'a> {
             next += to_usize(len(&part));
             (start, part)
         };
-        parallel::in_order(
+        parallel::on_threads(
+            threads::computing(),
             parts.into_iter().map(with_start),
             |(start, part)| {
                 let mut at = start;

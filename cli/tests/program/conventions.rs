@@ -26,6 +26,31 @@ fn completions_name_all_commands() {
 }
 
 #[test]
+fn options_of_all_commands_may_come_before_or_after_the_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let [rows, text, one, two, archive] = ["rows.npy", "rows.csv", "one.npy", "two.npy", "a.npz"]
+        .map(|name| path_in(&directory, name));
+    let lines: Vec<_> = (0..40_000).map(|at| format!("{:012}\n", at * 7919 % 40_009)).collect();
+    fs::write(&text, lines.concat()).unwrap();
+    run_ok(["--threads", "1", "convert", "--dtype", "|S12", &text, &one]);
+    run_ok(["convert", "--dtype", "|S12", &text, &rows, "--threads", "3"]);
+    assert!(fs::read(&one).unwrap() == fs::read(&rows).unwrap());
+    fs::remove_file(&one).unwrap();
+    run_ok(["sort", &rows, &one, "--threads", "1"]);
+    run_ok(["--threads", "2", "sort", &rows, &two]);
+    assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap());
+    run_ok(["npz", "pack", &rows, "-o", &archive]);
+    for before in [true, false] {
+        let (limit, command) = (["--max-header-len", "9"], ["info", &*archive]);
+        let words = if before { [&limit[..], &command] } else { [&command[..], &limit] };
+        let refusal = npymap(words.concat());
+        assert!(refusal.err.contains("raise it with --max-header-len"), "{}", refusal.err);
+        assert_eq!(refusal.code, Some(1));
+    }
+    run_ok(["concat", &one, &two, "-o", &rows, "--overwrite", "--axis", " 0"]);
+}
+
+#[test]
 fn there_is_a_manual_page_for_each_command() {
     let directory = tempfile::tempdir().unwrap();
     let pages = path_in(directory.path(), "share/man/man1");

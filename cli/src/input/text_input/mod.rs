@@ -144,7 +144,7 @@ impl TextInput {
         let mut progress = Progress::new(to_usize(size));
         let mut before = 0;
         parallel::pipeline(
-            threads::count(),
+            threads::computing(),
             || blocks.next().map_err(&to_error),
             |block| {
                 let mut visitor = visitor();
