@@ -29,12 +29,16 @@ pub(crate) fn is_near(near: &Range<u64>, range: &Range<u64>) -> bool {
 /// The most ranges read by one call, which bounds the list of them.
 const BATCH: usize = 1 << 14;
 
-/// Splits ranges, and the buffer that they fill in turn, into parts for one call each.
+/// Splits ranges, and the buffer that they fill in turn, into parts for one call each: none
+/// if the ranges are empty.
 pub(crate) fn batches(
     mut ranges: impl Iterator<Item = Range<u64>>,
     mut buffer: &mut [u8],
 ) -> impl Iterator<Item = (Vec<Range<u64>>, &mut [u8])> {
     std::iter::from_fn(move || {
+        if buffer.is_empty() {
+            return None;
+        }
         let batch: Vec<_> = ranges.by_ref().take(BATCH).collect();
         let all = std::mem::take(&mut buffer);
         let (own, rest) = all.split_at_mut(to_usize(batch.iter().map(len).sum()));
@@ -152,6 +156,20 @@ mod tests {
         fn size(&self) -> io::Result<u64> {
             Ok(SIZE)
         }
+    }
+
+    #[test]
+    fn batches_fill_the_buffer_and_end() {
+        let bytes = (0..40_000).map(|at| at..at + 1);
+        let mut buffer = vec![0; 40_000];
+        let found: Vec<_> =
+            batches(bytes, &mut buffer).map(|(ranges, part)| (ranges.len(), part.len())).collect();
+        assert_eq!(found, [(BATCH, BATCH), (BATCH, BATCH), (7232, 7232)]);
+        // No rows of columns, of which there may be many.
+        let mut walked = 0;
+        let columns = (0..40_000).inspect(|_| walked += 1).map(|at| at..at);
+        assert!(batches(columns, &mut []).next().is_none());
+        assert_eq!(walked, 0);
     }
 
     #[track_caller]
