@@ -39,19 +39,17 @@ impl<'py> FromPyObject<'_, 'py> for FilePath {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        // The usual case, without a call of Python's.
+        // The usual case, without a call of Python's. Other letters are encoded as the system
+        // has it.
         if let Ok(text) = object.cast_exact::<PyString>() {
-            if let Some(text) = text.to_str().ok().filter(|text| !has_scheme(text)) {
+            if let Some(text) = text.to_str().ok().filter(|text| is_plain(text)) {
                 return Ok(FilePath { path: text.into(), is_object: false });
             }
         }
         let py = object.py();
-        let method = object.getattr_opt(intern!(py, "__fspath__"))?;
-        let is_object = method.is_some();
-        if let Some(Ok(path)) = method.map(|method| method.call0()) {
-            // The usual text needs no encoding.
-            let text = path.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok());
-            let path = text.map(PathBuf::from).or_else(|| path.extract().ok());
+        let is_object = object.hasattr(intern!(py, "__fspath__"))?;
+        if is_object {
+            let path = object.extract::<PathBuf>().ok();
             if let Some(path) = path.filter(|path| !may_be_url(path)) {
                 return Ok(FilePath { path, is_object });
             }
@@ -113,6 +111,11 @@ impl<'py> FromPyObject<'_, 'py> for Location {
 /// Returns whether a path may be a URL, which `to_path` of `npymap/_paths.py` rejects.
 fn may_be_url(path: &Path) -> bool {
     path.to_str().is_none_or(has_scheme)
+}
+
+/// Whether text is the same in all encodings, and no URL.
+fn is_plain(text: &str) -> bool {
+    text.is_ascii() && !has_scheme(text)
 }
 
 /// As `text.contains("://")`, which takes longer if there is no colon.
