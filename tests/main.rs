@@ -10,6 +10,7 @@
     clippy::indexing_slicing,
     clippy::unwrap_used
 )]
+#![cfg_attr(not(unix), allow(unused_imports, dead_code, reason = "some tests are for Unix"))]
 
 mod advise;
 mod append;

@@ -272,6 +272,7 @@ fn huge_pages(range: &Range<u64>) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_os = "linux")]
     use crate::error::invariant::to_u64;
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tests that run the program as users do.
 #![allow(clippy::as_conversions, clippy::indexing_slicing, clippy::unwrap_used)]
+#![cfg_attr(not(unix), allow(unused_imports, reason = "some tests are for Unix"))]
 
 mod advice;
 mod archives;
