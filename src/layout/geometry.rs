@@ -100,9 +100,26 @@ impl Geometry {
     pub(crate) fn offset_of(&self, index: &[usize]) -> Option<usize> {
         let shape = self.shape.if_len(index.len())?;
         let strides = self.strides.first(index.len())?;
+        let mut offset = self.offset;
+        for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
+            if i >= dim {
+                return None;
+            }
+            offset = advance(offset, i, stride);
+        }
+        Some(offset)
+    }
+
+    /// As [`offset_of`](Self::offset_of), for reading one element.
+    ///
+    /// Without an early return, the compiler makes a branch of each comparison instead of storing
+    /// and combining their results: a scattered `get` takes 17 instead of 22 instructions. But a
+    /// `set` takes 1.15 of the time.
+    #[inline]
+    pub(crate) fn offset_to_read(&self, index: &[usize]) -> Option<usize> {
+        let shape = self.shape.if_len(index.len())?;
+        let strides = self.strides.first(index.len())?;
         let (mut offset, mut is_inside) = (self.offset, true);
-        // Without an early return, the compiler makes a branch of each comparison instead of
-        // storing and combining their results.
         for ((&i, &dim), &stride) in index.iter().zip(shape).zip(strides) {
             is_inside &= i < dim;
             offset = advance(offset, i, stride);

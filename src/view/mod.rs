@@ -151,7 +151,7 @@ impl<'a, T: Element> View<'a, T> {
     #[inline]
     #[must_use]
     pub fn get(&self, index: impl Index) -> Option<T> {
-        let start = self.geometry.offset_of(index.axes())?;
+        let start = self.geometry.offset_to_read(index.axes())?;
         let size = T::itemsize(&self.codec);
         // The last possible start is the same for all elements, so in a loop each costs one
         // comparison: the compiler drops those of the range. It does not do so in `set`.
