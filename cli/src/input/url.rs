@@ -26,7 +26,12 @@ pub(crate) fn local(text: OsString) -> OsString {
     let path = text.to_str().and_then(|text| text.strip_prefix("file://"));
     let path = path.map(|path| path.strip_prefix("localhost").unwrap_or(path));
     let path = path.filter(|path| path.starts_with('/')).and_then(decoded);
-    path.map_or(text, OsString::from)
+    match path {
+        // A path on a drive of Windows: `/C:/a.npy`.
+        Some(path) if cfg!(windows) && path.get(2..3) == Some(":") => path.split_at(1).1.into(),
+        Some(path) => path.into(),
+        None => text,
+    }
 }
 
 /// Parses the path of a file, which may be a `file://` URL.

@@ -61,7 +61,9 @@ fn urls_of_files_are_opened_and_other_schemes_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let array = copy_penguins(directory.path());
     let array = array.to_str().unwrap();
-    assert_eq!(run_ok(["get", &format!("file://{array}"), "0"]), run_ok(["get", array, "0"]));
+    let path = array.replace('\\', "/");
+    let url = format!("file://{}{path}", if cfg!(windows) { "/" } else { "" });
+    assert_eq!(run_ok(["get", &url, "0"]), run_ok(["get", array, "0"]));
     for arguments in [&["info", "ftp://h/a.npy"][..], &["get", "hdfs://h/a.npy", "0"]] {
         let refusal = run_err(1, arguments);
         assert!(refusal.contains("a URL of the scheme '"), "{refusal}");
