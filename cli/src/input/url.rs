@@ -62,7 +62,12 @@ fn decoded(text: &str) -> Option<String> {
 
 /// The message for a file that does not exist and has the name of a URL of another scheme.
 pub(crate) fn of_unknown_scheme(message: &str) -> Option<String> {
-    let (name, _) = message.strip_suffix("(os error 2)")?.rsplit_once(": cannot ")?;
+    // On Windows, the path is not found.
+    let message = match message.strip_suffix("(os error 3)") {
+        Some(message) if cfg!(windows) => message,
+        _ => message.strip_suffix("(os error 2)")?,
+    };
+    let (name, _) = message.rsplit_once(": cannot ")?;
     let (scheme, _) = name.split_once("://")?;
     let is_scheme = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let known = "file://, s3://, gs://, az://, http:// or https://";

@@ -341,6 +341,8 @@ fn a_file_is_created_for_the_first_rows() {
     assert!(run_ok(["info", "--json", &log]).contains(r#""descr":"'<f4'","shape":[3,3]"#));
 }
 
+/// Only Unix has locks.
+#[cfg(unix)]
 #[test]
 fn commands_that_start_at_once_create_a_file_once() {
     let directory = tempfile::tempdir().unwrap();
