@@ -9,7 +9,7 @@ use super::{Origin, Window, window};
 use crate::dtype::DType;
 use crate::error::{RequestError, Result};
 use crate::layout::Geometry;
-use crate::layout::geometry;
+use crate::layout::offsets;
 use crate::source::on_demand::OnDemand;
 use crate::view::DynView;
 
@@ -113,7 +113,7 @@ impl<'a> Outline<'a> {
     #[must_use]
     #[inline]
     pub fn nbytes(&self) -> usize {
-        geometry::nbytes(self.len(), self.itemsize())
+        offsets::nbytes(self.len(), self.itemsize())
     }
 
     /// Selects elements by [`ndarray::s!`] or the slices of an

@@ -1,7 +1,8 @@
 //! The tiles for copying an array to another memory order.
 
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, nbytes};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::nbytes;
 use crate::source::platform;
 
 /// The usual size of a tile, in bytes.
@@ -173,7 +174,7 @@ fn length(shape: &[usize], axis: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::geometry::signed;
+    use crate::layout::offsets::signed;
     use std::collections::HashSet;
 
     fn geometry(shape: &[usize], strides: &[isize]) -> Geometry {

@@ -12,7 +12,7 @@ use bytemuck::Pod;
 
 use super::{ElementFormat, Job, copy, prefetch, run, stream};
 use crate::error::invariant::{IN_BUFFER, Invariant};
-use crate::layout::geometry::{advance, signed};
+use crate::layout::offsets::{advance, signed};
 
 /// The height of a tile: a few cache lines per column of `from`.
 const HEIGHT: usize = 128;

@@ -3,6 +3,7 @@
 
 pub(crate) mod axes;
 pub(crate) mod geometry;
+pub(crate) mod offsets;
 pub(crate) mod row_index;
 
 pub use geometry::Geometry;

@@ -12,7 +12,8 @@ use crate::error::invariant::{IN_BUFFER, Invariant};
 use crate::error::{Result, ShapeError};
 use crate::kernel::{self, ElementFormat, PAGE};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, advance};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::advance;
 
 /// Elements this far apart are on different lines of the processor's cache.
 const LINE: usize = 64;

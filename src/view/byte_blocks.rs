@@ -4,7 +4,7 @@ use super::{DynView, planes};
 use crate::dtype::ByteOrder;
 use crate::element::recode::Recoding;
 use crate::kernel;
-use crate::layout::geometry::nbytes;
+use crate::layout::offsets::nbytes;
 
 /// The longest block, in bytes, unless a single element is longer.
 const BLOCK: usize = 8 << 20;

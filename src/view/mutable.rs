@@ -13,7 +13,7 @@ use crate::element::{Element, chunks_mut, replace};
 use crate::error::invariant::elements_mut;
 use crate::error::{ExtentError, Result, ShapeError};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::element;
+use crate::layout::offsets::element;
 use crate::layout::{Geometry, Layout};
 
 /// A strided view of an array that you can write to.

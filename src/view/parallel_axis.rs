@@ -9,7 +9,7 @@ use super::parallel_bulk::SMALL;
 use super::sum_axis::{Lines, add};
 use crate::element::Real;
 use crate::error::Result;
-use crate::layout::geometry::nbytes;
+use crate::layout::offsets::nbytes;
 
 /// How many parts threads work on before their totals are combined.
 const BATCH: usize = 64;

@@ -16,7 +16,7 @@ use crate::element::fast_path::FastPath as _;
 use crate::element::{Element, Real, STREAMS};
 use crate::error::Result;
 use crate::error::invariant::{IN_BUFFER, Invariant, PAIRED};
-use crate::layout::geometry::nbytes;
+use crate::layout::offsets::nbytes;
 
 /// Less work than this, in bytes, is not worth waking other threads.
 pub(super) const SMALL: usize = 512 << 10;

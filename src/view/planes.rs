@@ -2,7 +2,8 @@
 
 use crate::kernel::{self, ElementFormat, Plane};
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, signed};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::signed;
 
 /// Planes narrower than this are copied run by run.
 const NARROW: usize = 8;
@@ -79,7 +80,7 @@ impl Geometry {
     #[inline]
     pub(super) fn element_offsets(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs().flat_map(|run| {
-            (0..run.count).map(move |i| crate::layout::geometry::advance(run.start, i, run.stride))
+            (0..run.count).map(move |i| crate::layout::offsets::advance(run.start, i, run.stride))
         })
     }
 }

@@ -7,7 +7,8 @@ use crate::dtype::{ByteOrder, DType, Kind};
 use crate::element::Element;
 use crate::element::value::Value;
 use crate::error::{DTypeError, Error, Result, ShapeError};
-use crate::layout::geometry::{Geometry, signed};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::signed;
 
 impl<'a> View<'a, Value> {
     /// Reinterprets the bytes as elements of `dtype`: NumPy's `a.view(dtype)`.

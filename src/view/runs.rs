@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::View;
 use crate::element::Element;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, advance, signed};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::{advance, signed};
 
 /// A run of elements: the first byte, the number of elements and the bytes from
 /// one element to the next.

@@ -11,7 +11,8 @@ use crate::element::{ROW_BLOCK, Real};
 use crate::error::{Result, ShapeError};
 use crate::layout::MAX_UNBACKED;
 use crate::layout::axes::Axes;
-use crate::layout::geometry::{Geometry, advance, nbytes};
+use crate::layout::geometry::Geometry;
+use crate::layout::offsets::{advance, nbytes};
 
 /// Long lines are added up in parts of at least this many bytes, counting all lines.
 const PART: usize = 4 << 20;
