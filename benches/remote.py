@@ -305,7 +305,7 @@ def epochs(program, url, log, options):
         target,
     )
     table.row(
-        "shuffled blocks of 256 rows of 4 KiB, batches of 256, 16 threads",
+        "rows of 4 KiB in shuffled blocks of 1 MiB, batches of 256, 16 threads",
         ours("rows.npy", "epoch", BATCH, 16, BATCH, "SEED"),
         note=target,
     )

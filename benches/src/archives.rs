@@ -42,7 +42,7 @@ pub(crate) fn benchmarks<'a>(
 
     let by_numpy = numpy.map(|numpy| numpy.peer("npz-first", "`load(…)['a'][0]`", Some(0.001)));
     let first = Benchmark {
-        name: "first element of a stored member of 1 GiB".into(),
+        name: "first element of a stored 1 GiB member".into(),
         ours: batch(move || first(&stored)),
         peers: by_numpy.into_iter().collect(),
     };

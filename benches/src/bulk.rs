@@ -292,5 +292,5 @@ fn field<'a>(arrays: &'a Arrays, numpy: Option<&'a NumPy>) -> Result<Benchmark<'
         array.dyn_view()?.field("x")?.view::<f64>()?.as_ndarray::<Ix1>()?;
     let theirs = batch(move || Result::<_>::Ok(theirs.sum()));
     peers.push(Peer::new("ndarray `sum()`", None, theirs));
-    Ok(benchmark("sum a field of records of 24 bytes".into(), move || Ok(view.sum()), peers))
+    Ok(benchmark("sum a field of 24-byte records".into(), move || Ok(view.sum()), peers))
 }

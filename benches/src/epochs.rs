@@ -84,7 +84,7 @@ pub(crate) fn benchmarks<'a>(
         benchmarks.push(work.shuffled(&of("shuffled rows"), numpy));
         if is_whole {
             benchmarks.extend(work.in_order(of));
-            benchmarks.push(work.blocks(&of("blocks of rows"))?);
+            benchmarks.push(work.blocks(&of("in blocks, rows"))?);
             benchmarks.extend(work.shared(of));
             benchmarks.extend(work.warm(of));
         }

@@ -35,7 +35,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    pub(crate) const NAME: &str = "25600 random rows of a sparse file of 64 GiB";
+    pub(crate) const NAME: &str = "25600 random rows of a sparse 64 GiB file";
     pub(crate) const TOUCHED: usize = TAKEN * ROW;
     /// The bytes touched, plus a quarter, plus 16 MiB.
     pub(crate) const BOUND: usize = Growth::TOUCHED / 4 * 5 + (16 << 20);
